@@ -1,0 +1,99 @@
+//! Where checkpoints live: memory, or anything that can save and load a state by slot number.
+
+use crate::error::{Argument, Error, at_least};
+use crate::integrator::split_mut;
+use crate::scalar::{Scalar, copy};
+
+/// A slot could not be saved or loaded (external memory, flash, a bus).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct StoreFault;
+
+/// Keeps states by slot number.
+pub trait Store<S: Scalar> {
+    /// Prepares for `slots` states of length `state`, each with a step record of length `record`. Returns whether
+    /// records will be kept too: where they are, their steps need no second evaluation.
+    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error>;
+
+    /// Keeps a state (and its record, if it said so) in a slot, over what was there.
+    fn save(&mut self, slot: usize, state: &[S], record: &[S]) -> Result<(), StoreFault>;
+
+    /// Brings back what was saved last in a slot.
+    fn load(&mut self, slot: usize, state: &mut [S], record: &mut [S]) -> Result<(), StoreFault>;
+}
+
+/// Slots in memory: equal pieces of one slice.
+#[derive(Debug)]
+pub struct Slots<'m, S> {
+    memory: &'m mut [S],
+    stride: usize,
+    state: usize,
+    keeps_records: bool,
+}
+
+impl<'m, S: Scalar> Slots<'m, S> {
+    /// Over this memory; it is divided when a run starts.
+    pub fn new(memory: &'m mut [S]) -> Self {
+        Self {
+            memory,
+            stride: 0,
+            state: 0,
+            keeps_records: false,
+        }
+    }
+
+    fn slot(&mut self, slot: usize) -> Result<(&mut [S], &mut [S]), StoreFault> {
+        let start = slot.checked_mul(self.stride).ok_or(StoreFault)?;
+        let end = start.checked_add(self.stride).ok_or(StoreFault)?;
+        let state = self.state;
+        self.memory
+            .get_mut(start..end)
+            .map(|slot| split_mut(slot, state))
+            .ok_or(StoreFault)
+    }
+}
+
+impl<S: Scalar> Store<S> for Slots<'_, S> {
+    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error> {
+        at_least(
+            Argument::Slots,
+            slots.saturating_mul(state),
+            self.memory.len(),
+        )?;
+        let with_record = state.saturating_add(record);
+        self.keeps_records = slots.saturating_mul(with_record) <= self.memory.len();
+        self.stride = if self.keeps_records {
+            with_record
+        } else {
+            state
+        };
+        self.state = state;
+        Ok(self.keeps_records)
+    }
+
+    fn save(&mut self, slot: usize, state: &[S], record: &[S]) -> Result<(), StoreFault> {
+        let (to_state, to_record) = self.slot(slot)?;
+        copy(to_state, state);
+        copy(to_record, record);
+        Ok(())
+    }
+
+    fn load(&mut self, slot: usize, state: &mut [S], record: &mut [S]) -> Result<(), StoreFault> {
+        let (from_state, from_record) = self.slot(slot)?;
+        copy(state, from_state);
+        copy(record, from_record);
+        Ok(())
+    }
+}
+
+impl<S: Scalar, T: Store<S> + ?Sized> Store<S> for &mut T {
+    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error> {
+        (**self).prepare(slots, state, record)
+    }
+    fn save(&mut self, slot: usize, state: &[S], record: &[S]) -> Result<(), StoreFault> {
+        (**self).save(slot, state, record)
+    }
+    fn load(&mut self, slot: usize, state: &mut [S], record: &mut [S]) -> Result<(), StoreFault> {
+        (**self).load(slot, state, record)
+    }
+}

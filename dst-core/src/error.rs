@@ -1,0 +1,201 @@
+//! What has no answer: one small `Copy` enum that names the argument and says what to do.
+
+use core::fmt;
+
+/// An argument of the front door, named in an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Argument {
+    /// The parameters θ.
+    Theta,
+    /// The starting point.
+    X0,
+    /// The step size h.
+    StepSize,
+    /// The tolerance ε.
+    Epsilon,
+    /// The starting time t0.
+    StartTime,
+    /// The factor in front of the stopping time.
+    TimeWeight,
+    /// The working rows of the workspace.
+    Rows,
+    /// The parameter-sized part of the workspace.
+    Params,
+    /// The checkpoint slots of the workspace.
+    Slots,
+    /// A hyperparameter of an adaptive method.
+    Hyperparameter,
+}
+
+impl Argument {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Theta => "theta",
+            Self::X0 => "x0",
+            Self::StepSize => "the step size h",
+            Self::Epsilon => "the tolerance epsilon",
+            Self::StartTime => "the start time t0",
+            Self::TimeWeight => "the weight of the stopping time",
+            Self::Rows => "workspace rows",
+            Self::Params => "workspace params",
+            Self::Slots => "workspace slots",
+            Self::Hyperparameter => "a hyperparameter",
+        }
+    }
+}
+
+/// Why there is no run or no gradient.
+///
+/// Stopping late, or not at all within the limit, is not an error but a [`Status`](crate::Status).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Error {
+    /// An argument has the wrong length (workspace parts: is too short).
+    Length {
+        /// Which argument.
+        argument: Argument,
+        /// How many entries it must have.
+        needed: usize,
+        /// How many it has.
+        given: usize,
+    },
+    /// A number is out of range: h ≤ 0, ε NaN, an entry of θ or x0 that is not finite.
+    Invalid(Argument),
+    /// The workspace has no checkpoint slot; the starting point needs one.
+    NoSlots,
+    /// The symplectic integrator needs an even number of states: positions, then velocities.
+    OddState {
+        /// How many states the system has.
+        states: usize,
+    },
+    /// The state or the criterion became infinite or NaN at this step.
+    NonFinite {
+        /// The first step whose state or criterion is not finite.
+        step: usize,
+    },
+    /// The derivatives that the system returned made the gradient infinite or NaN at this step.
+    NonFiniteGradient {
+        /// The step being differentiated.
+        step: usize,
+    },
+    /// The gradient of a stopping time was asked of a run that has not stopped.
+    NotStopped {
+        /// Steps done so far.
+        steps: usize,
+    },
+    /// The criterion holds at the starting point already (N = 0): there is no step to differentiate.
+    StoppedAtStart,
+    /// The criterion is flat where it crosses ε, to the precision at hand: the stopping time has no derivative.
+    FlatCrossing {
+        /// The step at which the run stopped.
+        step: usize,
+    },
+    /// The adjoint was asked for, but the system declares no pullback.
+    NoPullback,
+    /// The tangent mode was asked for, but the system declares no pushforward.
+    NoPushforward,
+    /// The checkpoint store failed to save or load this slot.
+    Store {
+        /// The slot.
+        slot: usize,
+    },
+    /// The checkpoint store has fewer slots than the schedule was given marks.
+    StoreTooSmall {
+        /// Slots that the schedule counts on.
+        needed: usize,
+        /// Slots that the store has.
+        given: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Length {
+                argument,
+                needed,
+                given,
+            } => {
+                write!(f, "{} needs {needed} entries, got {given}", argument.name())
+            }
+            Self::Invalid(Argument::StepSize) => {
+                f.write_str("the step size h must be a positive finite number")
+            }
+            Self::Invalid(argument) => write!(f, "{} must be finite", argument.name()),
+            Self::NoSlots => {
+                f.write_str("the workspace has no checkpoint slots; give it at least one")
+            }
+            Self::OddState { states } => write!(
+                f,
+                "the symplectic integrator needs positions and velocities in equal number, got {states} states"
+            ),
+            Self::NonFinite { step } => {
+                write!(
+                    f,
+                    "the state or the criterion is not finite at step {step}; try a smaller h"
+                )
+            }
+            Self::NonFiniteGradient { step } => {
+                write!(
+                    f,
+                    "the derivatives of the system are not finite at step {step}"
+                )
+            }
+            Self::NotStopped { steps } => write!(
+                f,
+                "no gradient: the run has not reached the tolerance after {steps} steps; raise the step limit or epsilon"
+            ),
+            Self::StoppedAtStart => {
+                f.write_str("no gradient: x0 meets the tolerance already; lower epsilon")
+            }
+            Self::FlatCrossing { step } => write!(
+                f,
+                "no gradient: the criterion is flat where it crosses epsilon at step {step}; change epsilon or the criterion"
+            ),
+            Self::NoPullback => {
+                f.write_str("the system has no pullback: implement it, or use the tangent mode")
+            }
+            Self::NoPushforward => {
+                f.write_str("the system has no pushforward: implement it, or use the adjoint")
+            }
+            Self::Store { slot } => write!(f, "the checkpoint store failed at slot {slot}"),
+            Self::StoreTooSmall { needed, given } => {
+                write!(
+                    f,
+                    "the checkpoint store has {given} slots, the schedule needs {needed}"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// Checks a length that must match exactly.
+pub(crate) fn exact(argument: Argument, needed: usize, given: usize) -> Result<(), Error> {
+    if needed == given {
+        Ok(())
+    } else {
+        Err(Error::Length {
+            argument,
+            needed,
+            given,
+        })
+    }
+}
+
+/// Checks that a part of the workspace is long enough.
+pub(crate) fn at_least(argument: Argument, needed: usize, given: usize) -> Result<(), Error> {
+    if needed <= given {
+        Ok(())
+    } else {
+        Err(Error::Length {
+            argument,
+            needed,
+            given,
+        })
+    }
+}

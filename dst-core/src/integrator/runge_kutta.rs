@@ -1,0 +1,218 @@
+//! Explicit Runge–Kutta methods whose stages each depend on the one before only.
+//!
+//! k_0 = A(x, t),  X_i = x − h·c_i·k_{i−1},  k_i = A(X_i, t + c_i h),  x⁺ = x − h Σ b_i k_i.
+//! Euler, Heun and the classical RK4 are of this form, so one step, one transpose and one tangent serve all three.
+//!
+//! Transpose, for λ the cotangent of x⁺, from the last stage to the first:
+//! k̄_i = −h·b_i·λ − h·c_{i+1}·X̄_{i+1},  X̄_i = (∂A/∂x)ᵀk̄_i,  θ̄ += (∂A/∂θ)ᵀk̄_i,  x̄ = λ + Σ X̄_i.
+
+use core::marker::PhantomData;
+
+use super::{Integrator, Temporaries, split, split_mut};
+use crate::scalar::{Scalar, add_scaled, all_finite, copy};
+use crate::system::{Bar, Direction, Point, Reading, Seed, System};
+
+/// The coefficients of such a method; a new one is a new type with these two constants.
+pub trait Tableau: Copy {
+    /// b_0
+    const FIRST: f64;
+    /// (c_i, b_i) of the later stages.
+    const LATER: &'static [(f64, f64)];
+}
+
+/// The method with these coefficients, and its step size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RungeKutta<S, T> {
+    h: S,
+    tableau: PhantomData<T>,
+}
+
+impl<S, T> RungeKutta<S, T> {
+    /// With step size h > 0 (checked when a run starts).
+    pub const fn new(h: S) -> Self {
+        Self {
+            h,
+            tableau: PhantomData,
+        }
+    }
+}
+
+impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
+    const STAGES: usize = 1 + T::LATER.len();
+
+    #[inline(always)]
+    fn step_size(&self) -> S {
+        self.h
+    }
+
+    #[inline(always)]
+    fn step<Y: System<S> + ?Sized>(
+        &self,
+        system: &Y,
+        at: Point<'_, S>,
+        rate: &mut [S],
+        record: &mut [S],
+        next: &mut [S],
+        scratch: &mut [S],
+    ) -> bool {
+        let h = self.h;
+        let (_, mut stages) = split_mut(record, system.dims().tape);
+        let hb = h * S::from_f64(T::FIRST);
+        for ((next, &x), &k) in next.iter_mut().zip(at.x).zip(rate.iter()) {
+            *next = x - hb * k;
+        }
+        for &(c, b) in T::LATER {
+            let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
+            let (state, rest) = split_mut(stages, at.x.len());
+            let (tape, rest) = split_mut(rest, system.dims().tape);
+            stages = rest;
+            for ((state, &x), &k) in state.iter_mut().zip(at.x).zip(rate.iter()) {
+                *state = x - hc * k;
+            }
+            system.rate(
+                Point {
+                    theta: at.theta,
+                    x: state,
+                    t: at.t + hc,
+                },
+                rate,
+                tape,
+                scratch,
+            );
+            add_scaled(next, -hb, rate);
+        }
+        all_finite(next)
+    }
+
+    #[inline]
+    fn pull<Y: System<S> + ?Sized>(
+        &self,
+        system: &Y,
+        at: Point<'_, S>,
+        record: &[S],
+        reading: Reading<S>,
+        lambda: &mut [S],
+        theta_bar: &mut [S],
+        Temporaries {
+            a: k_bar,
+            b: stage_bar,
+            c: sum,
+        }: Temporaries<'_, S>,
+        scratch: &mut [S],
+    ) {
+        let h = self.h;
+        let dims = system.dims();
+        let (tape, mut stages) = split(record, dims.tape);
+        let mut hc_later = S::ZERO;
+        sum.fill(S::ZERO);
+        stage_bar.fill(S::ZERO);
+        for &(c, b) in T::LATER.iter().rev() {
+            let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
+            let (earlier, stage) =
+                split(stages, stages.len().saturating_sub(dims.states + dims.tape));
+            let (state, tape) = split(stage, dims.states);
+            stages = earlier;
+            for ((k, &l), &s) in k_bar.iter_mut().zip(lambda.iter()).zip(stage_bar.iter()) {
+                *k = -hb * l - hc_later * s;
+            }
+            stage_bar.fill(S::ZERO);
+            let seed = Seed {
+                rate: k_bar,
+                criterion: S::ZERO,
+                loss: S::ZERO,
+            };
+            let bar = Bar {
+                theta: theta_bar,
+                x: stage_bar,
+            };
+            system.pullback(
+                Point {
+                    theta: at.theta,
+                    x: state,
+                    t: at.t + hc,
+                },
+                tape,
+                seed,
+                bar,
+                scratch,
+            );
+            add_scaled(sum, S::ONE, stage_bar);
+            hc_later = hc;
+        }
+        let hb = h * S::from_f64(T::FIRST);
+        if T::LATER.is_empty() {
+            for (k, &l) in k_bar.iter_mut().zip(lambda.iter()) {
+                *k = -hb * l;
+            }
+        } else {
+            for ((k, &l), &s) in k_bar.iter_mut().zip(lambda.iter()).zip(stage_bar.iter()) {
+                *k = -hb * l - hc_later * s;
+            }
+            add_scaled(lambda, S::ONE, sum);
+        }
+        // θ first, with the old λ (in k̄); then x̄ is added to λ itself.
+        let seed = Seed {
+            rate: k_bar,
+            criterion: reading.criterion,
+            loss: reading.loss,
+        };
+        system.pullback(
+            at,
+            tape,
+            seed,
+            Bar {
+                theta: theta_bar,
+                x: lambda,
+            },
+            scratch,
+        );
+    }
+
+    #[inline]
+    fn push<Y: System<S> + ?Sized>(
+        &self,
+        system: &Y,
+        at: Point<'_, S>,
+        record: &[S],
+        along: Direction<'_, S>,
+        next: &mut [S],
+        Temporaries {
+            a: slope,
+            b: stage_direction,
+            ..
+        }: Temporaries<'_, S>,
+        scratch: &mut [S],
+    ) -> Reading<S> {
+        let h = self.h;
+        let dims = system.dims();
+        let (tape, mut stages) = split(record, dims.tape);
+        let reading = system.pushforward(at, tape, along, slope, scratch);
+        copy(next, along.x);
+        add_scaled(next, -(h * S::from_f64(T::FIRST)), slope);
+        for &(c, b) in T::LATER {
+            let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
+            let (state, rest) = split(stages, dims.states);
+            let (tape, rest) = split(rest, dims.tape);
+            stages = rest;
+            copy(stage_direction, along.x);
+            add_scaled(stage_direction, -hc, slope);
+            let along = Direction {
+                theta: along.theta,
+                x: stage_direction,
+            };
+            system.pushforward(
+                Point {
+                    theta: at.theta,
+                    x: state,
+                    t: at.t + hc,
+                },
+                tape,
+                along,
+                slope,
+                scratch,
+            );
+            add_scaled(next, -hb, slope);
+        }
+        reading
+    }
+}

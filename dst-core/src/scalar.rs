@@ -1,0 +1,207 @@
+//! The numbers the engine computes with: `f32` and `f64`.
+//!
+//! Everything goes through plain IEEE arithmetic and `libm`, never through the platform's mathematics
+//! library, so that the same inputs give the same bits on x86, Cortex-M and RISC-V.
+
+use core::fmt::{Debug, Display};
+use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// A real floating-point number: `f32` or `f64`.
+///
+/// The trait is sealed: the guarantees about bits and finiteness hold for these two types only.
+/// The elementary functions need the feature `libm`.
+pub trait Scalar:
+    sealed::Sealed
+    + Copy
+    + Default
+    + Debug
+    + Display
+    + PartialEq
+    + PartialOrd
+    + Send
+    + Sync
+    + Neg<Output = Self>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + 'static
+{
+    /// 0
+    const ZERO: Self;
+    /// 1
+    const ONE: Self;
+    /// ½
+    const HALF: Self;
+    /// 2
+    const TWO: Self;
+    /// The distance from 1 to the next larger number.
+    const EPSILON: Self;
+    /// Positive infinity.
+    const INFINITY: Self;
+    /// Not a number.
+    const NAN: Self;
+
+    /// The nearest number of this type; exact for `f64`.
+    fn from_f64(value: f64) -> Self;
+    /// The nearest number to a count.
+    fn from_count(count: usize) -> Self;
+    /// The same value in double precision, exact.
+    fn to_f64(self) -> f64;
+    /// Neither infinite nor NaN. Looks at the bits, so it costs an integer comparison where there is no FPU.
+    fn is_finite(self) -> bool;
+    /// |x|
+    fn abs(self) -> Self;
+    /// The larger of two numbers; a NaN loses.
+    fn max(self, other: Self) -> Self;
+    /// The smaller of two numbers; a NaN loses.
+    fn min(self, other: Self) -> Self;
+
+    /// √x
+    #[cfg(feature = "libm")]
+    fn sqrt(self) -> Self;
+    /// eˣ
+    #[cfg(feature = "libm")]
+    fn exp(self) -> Self;
+    /// eˣ − 1, accurate near zero
+    #[cfg(feature = "libm")]
+    fn exp_m1(self) -> Self;
+    /// ln x
+    #[cfg(feature = "libm")]
+    fn ln(self) -> Self;
+    /// ln(1 + x), accurate near zero
+    #[cfg(feature = "libm")]
+    fn ln_1p(self) -> Self;
+    /// sin x
+    #[cfg(feature = "libm")]
+    fn sin(self) -> Self;
+    /// cos x
+    #[cfg(feature = "libm")]
+    fn cos(self) -> Self;
+    /// tan x
+    #[cfg(feature = "libm")]
+    fn tan(self) -> Self;
+    /// arctan x
+    #[cfg(feature = "libm")]
+    fn atan(self) -> Self;
+    /// tanh x
+    #[cfg(feature = "libm")]
+    fn tanh(self) -> Self;
+    /// xʸ
+    #[cfg(feature = "libm")]
+    fn powf(self, exponent: Self) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+macro_rules! scalar {
+    ($t:ty, $exponent:expr, $($method:ident => $function:ident),*; $pow:ident) => {
+        impl Scalar for $t {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const HALF: Self = 0.5;
+            const TWO: Self = 2.0;
+            const EPSILON: Self = <$t>::EPSILON;
+            const INFINITY: Self = <$t>::INFINITY;
+            const NAN: Self = <$t>::NAN;
+
+            #[inline(always)]
+            fn from_f64(value: f64) -> Self {
+                value as $t
+            }
+            #[inline(always)]
+            fn from_count(count: usize) -> Self {
+                count as $t
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                self.to_bits() & $exponent != $exponent
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                <$t>::abs(self)
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                <$t>::max(self, other)
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                <$t>::min(self, other)
+            }
+            $(
+                #[cfg(feature = "libm")]
+                #[inline]
+                fn $method(self) -> Self {
+                    libm::$function(self)
+                }
+            )*
+            #[cfg(feature = "libm")]
+            #[inline]
+            fn powf(self, exponent: Self) -> Self {
+                libm::$pow(self, exponent)
+            }
+        }
+    };
+}
+
+scalar!(f32, 0x7f80_0000, sqrt => sqrtf, exp => expf, exp_m1 => expm1f, ln => logf, ln_1p => log1pf,
+    sin => sinf, cos => cosf, tan => tanf, atan => atanf, tanh => tanhf; powf);
+scalar!(f64, 0x7ff0_0000_0000_0000, sqrt => sqrt, exp => exp, exp_m1 => expm1, ln => log, ln_1p => log1p,
+    sin => sin, cos => cos, tan => tan, atan => atan, tanh => tanh; pow);
+
+/// Are all entries finite? Written as a reduction without early exit, so that it vectorises.
+#[inline]
+pub(crate) fn all_finite<S: Scalar>(values: &[S]) -> bool {
+    values.iter().fold(true, |all, v| all & v.is_finite())
+}
+
+/// Σ aᵢ bᵢ, summed in order: the order is part of the result's bits.
+#[inline]
+pub(crate) fn dot<S: Scalar>(a: &[S], b: &[S]) -> S {
+    a.iter().zip(b).fold(S::ZERO, |sum, (&a, &b)| sum + a * b)
+}
+
+/// y ← y + a·x
+#[inline]
+pub(crate) fn add_scaled<S: Scalar>(y: &mut [S], a: S, x: &[S]) {
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y += a * x;
+    }
+}
+
+/// Copies as much as fits; the lengths agree by construction, so nothing is ever left over.
+#[inline]
+pub(crate) fn copy<S: Scalar>(to: &mut [S], from: &[S]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = from;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finite_is_decided_by_the_exponent() {
+        for v in [0.0, -0.0, 1.5, f64::MAX, f64::MIN_POSITIVE, 5e-324] {
+            assert!(Scalar::is_finite(v) && Scalar::is_finite(-v), "{v}");
+        }
+        for v in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(!Scalar::is_finite(v) && !Scalar::is_finite(v as f32), "{v}");
+        }
+        assert!(!all_finite(&[1.0, f32::NAN, 2.0]) && all_finite(&[f32::MAX]));
+    }
+}

@@ -1,0 +1,102 @@
+//! The front door: run, then gradient, in one call.
+
+use crate::checkpoint::{Store, optimum};
+use crate::error::Error;
+use crate::gradient::{Gradient, Sensitivity};
+use crate::integrator::Integrator;
+use crate::loss::{NoLoss, Weights};
+use crate::plan::{Mode, Plan};
+use crate::scalar::Scalar;
+use crate::system::System;
+use crate::workspace::{Workspace, record_len};
+
+impl<S: Scalar, I: Integrator<S>> Plan<S, I, NoLoss> {
+    /// Runs until the stop and differentiates the stopping time with respect to θ, x0 and ε.
+    ///
+    /// A run that does not stop is [`Error::NotStopped`]; use [`record`](Self::record) to keep its iterate.
+    pub fn sensitivity<'a, Y, St>(
+        self,
+        system: &'a Y,
+        theta: &'a [S],
+        x0: &'a [S],
+        memory: impl Into<Workspace<'a, S, St>>,
+    ) -> Result<Sensitivity<'a, S>, Error>
+    where
+        Y: System<S> + ?Sized,
+        St: Store<S>,
+    {
+        let gradient = self.gradient(system, theta, x0, memory)?;
+        match gradient.stop {
+            Some(stop) => Ok(Sensitivity::new(gradient, stop)),
+            None => Err(Error::NotStopped {
+                steps: gradient.steps,
+            }),
+        }
+    }
+}
+
+impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
+    /// Runs, then differentiates Σ w_k f(x_k) + μ·T: the running loss with the stopping time, in one sweep.
+    ///
+    /// With μ = 0 the run may end at its step limit. Otherwise it must stop.
+    pub fn gradient<'a, Y, St>(
+        self,
+        system: &'a Y,
+        theta: &'a [S],
+        x0: &'a [S],
+        memory: impl Into<Workspace<'a, S, St>>,
+    ) -> Result<Gradient<'a, S>, Error>
+    where
+        Y: System<S> + ?Sized,
+        St: Store<S>,
+    {
+        let mut run = self.record(system, theta, x0, memory)?;
+        run.complete()?;
+        let (slots, kept) = (run.recorder.schedule.slots(), run.recorder.keeps_records);
+        let tangent = match self.mode {
+            Mode::Adjoint => false,
+            Mode::Tangent => true,
+            Mode::Auto => self.tangent_is_cheaper(system, run.steps, slots, kept),
+        };
+        if tangent {
+            run.tangent(self.crossing, self.time_weight, self.x0_gradient)?
+                .finish()
+        } else {
+            run.adjoint(self.crossing, self.time_weight)?.finish()
+        }
+    }
+
+    /// Compares the work after the stop, counted in evaluations of the rate.
+    fn tangent_is_cheaper<Y: System<S> + ?Sized>(
+        &self,
+        system: &Y,
+        steps: usize,
+        slots: usize,
+        kept: bool,
+    ) -> bool {
+        let (dims, cost) = (system.dims(), system.cost());
+        let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
+            return cost.pullback.is_none();
+        };
+        let (n, s, stages) = (steps as u64, slots as u64, I::STAGES as u64);
+        let evaluations = n.saturating_mul(stages).saturating_add(1);
+        // Recomputed steps, records that were not kept, and the pullbacks themselves.
+        let recomputed = optimum(n, s).saturating_sub(n);
+        let rerecorded = if kept || record_len(dims, I::STAGES) == 0 {
+            0
+        } else {
+            n
+        };
+        let adjoint = recomputed
+            .saturating_add(rerecorded)
+            .saturating_mul(stages)
+            .saturating_add(evaluations.saturating_mul(u64::from(pullback)));
+        let x0 = if self.x0_gradient { dims.states } else { 0 };
+        let directions = dims.params.saturating_add(x0) as u64;
+        let tangent = directions
+            .div_ceil(s.max(1))
+            .saturating_add(directions.saturating_mul(u64::from(pushforward)))
+            .saturating_mul(evaluations);
+        tangent < adjoint
+    }
+}

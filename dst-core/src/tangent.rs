@@ -1,0 +1,252 @@
+//! Forward-mode sensitivities for few parameters: no checkpoints, no recomputation.
+//!
+//! One direction per parameter (and per entry of x0) is carried along the trajectory by the exact tangent of
+//! the step. The directions take the place of the checkpoints in the store, as many at a time as it has slots; with
+//! fewer slots than directions the trajectory is run again for each group.
+//! The run has stopped before, so N and the seeds of the crossing are known, and each direction yields one number.
+
+use crate::adjoint::{Finish, SlopeBy};
+use crate::checkpoint::Store;
+use crate::crossing::Crossing;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::gradient::{Evaluations, Gradient, Progress};
+use crate::integrator::{Integrator, Temporaries, split};
+use crate::loss::Weights;
+use crate::run::{Recording, Run};
+use crate::scalar::{Scalar, all_finite, copy};
+use crate::system::{Direction, Point, System};
+
+/// A tangent computation under way; made by [`Run::tangent`].
+#[derive(Debug)]
+pub struct Tangent<'a, S, Y: ?Sized, I, W, St> {
+    engine: Engine<'a, S, Y, I>,
+    store: St,
+    slots: usize,
+    weights: W,
+    finish: Finish<S>,
+    count: Evaluations,
+    x0_gradient: bool,
+    /// Directions in all, and the first of the group under way.
+    directions: usize,
+    first: usize,
+    step: usize,
+}
+
+impl<'a, S, Y, I, W, St> Run<'a, S, Y, I, W, Recording<'a, St>>
+where
+    S: Scalar,
+    Y: System<S> + ?Sized,
+    I: Integrator<S>,
+    W: Weights<S>,
+    St: Store<S>,
+{
+    /// Starts the tangent computation for Σ w_k f(x_k) + `time_weight`·T, with or without the directions of x0.
+    pub fn tangent(
+        mut self,
+        crossing: Crossing,
+        time_weight: S,
+        x0_gradient: bool,
+    ) -> Result<Tangent<'a, S, Y, I, W, St>, Error> {
+        if self.engine.system.cost().pushforward.is_none() {
+            return Err(Error::NoPushforward);
+        }
+        let mut count = Evaluations::default();
+        let finish = self.resolve(crossing, time_weight, SlopeBy::Pushforward, &mut count)?;
+        let Self {
+            engine,
+            recorder:
+                Recording {
+                    schedule,
+                    mut store,
+                    ..
+                },
+            weights,
+            ..
+        } = self;
+        let slots = schedule.slots();
+        store.prepare(slots, engine.dims.states, 0)?;
+        let states = if x0_gradient { engine.dims.states } else { 0 };
+        let directions = engine.dims.params.saturating_add(states);
+        engine.work.theta_bar.fill(S::ZERO);
+        engine.work.theta_spare.fill(S::ZERO);
+        engine.work.last.fill(S::ZERO);
+        let mut tangent = Tangent {
+            engine,
+            store,
+            slots,
+            weights,
+            finish,
+            count,
+            x0_gradient,
+            directions,
+            first: 0,
+            step: 0,
+        };
+        tangent.start_group()?;
+        Ok(tangent)
+    }
+}
+
+impl<'a, S, Y, I, W, St> Tangent<'a, S, Y, I, W, St>
+where
+    S: Scalar,
+    Y: System<S> + ?Sized,
+    I: Integrator<S>,
+    W: Weights<S>,
+    St: Store<S>,
+{
+    /// Does at most `budget` operations: steps with one group of directions.
+    pub fn advance(&mut self, budget: usize) -> Result<Progress, Error> {
+        let mut left = budget;
+        while self.first < self.directions {
+            let Some(fewer) = left.checked_sub(1) else {
+                let groups = self
+                    .directions
+                    .saturating_sub(self.first)
+                    .div_ceil(self.slots.max(1));
+                let per_group = self.finish.steps.saturating_add(1);
+                let remaining = groups.saturating_mul(per_group).saturating_sub(self.step);
+                return Ok(Progress::Running { remaining });
+            };
+            left = fewer;
+            let at_end = self.step >= self.finish.steps;
+            self.push_group(at_end)?;
+            if at_end {
+                self.first = self.first.saturating_add(self.slots);
+                self.start_group()?;
+            } else {
+                self.engine.shift();
+                self.step += 1;
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Does whatever is left and hands over the gradient.
+    pub fn finish(mut self) -> Result<Gradient<'a, S>, Error> {
+        self.advance(usize::MAX)?;
+        let work = self.engine.work;
+        if !(all_finite(work.theta_bar) && all_finite(work.last)) {
+            return Err(Error::NonFiniteGradient {
+                step: self.finish.steps,
+            });
+        }
+        let x0: &'a [S] = if self.x0_gradient { work.last } else { &[] };
+        Ok(Gradient {
+            steps: self.finish.steps,
+            state: work.cur,
+            theta: work.theta_bar,
+            x0,
+            loss: self.finish.loss,
+            stop: self.finish.stop,
+            evaluations: self.count,
+            h: self.engine.integrator.step_size(),
+            theta_spare: work.theta_spare,
+            x0_spare: work.temporary,
+        })
+    }
+
+    /// The directions of the group under way.
+    fn group(&self) -> core::ops::Range<usize> {
+        self.first..self.directions.min(self.first.saturating_add(self.slots))
+    }
+
+    /// Back to x0, with unit directions. After the last group the trajectory stays where it is: at x_N.
+    fn start_group(&mut self) -> Result<(), Error> {
+        if self.first >= self.directions {
+            return Ok(());
+        }
+        self.step = 0;
+        let work = &mut self.engine.work;
+        copy(work.cur, self.engine.x0);
+        for (slot, direction) in self.group().enumerate() {
+            let work = &mut self.engine.work;
+            work.temporary.fill(S::ZERO);
+            let state = direction.checked_sub(self.engine.dims.params);
+            if let Some(entry) = state.and_then(|i| work.temporary.get_mut(i)) {
+                *entry = S::ONE;
+            }
+            self.store
+                .save(slot, work.temporary, &[])
+                .map_err(|_| Error::Store { slot })?;
+        }
+        Ok(())
+    }
+
+    /// Carries every direction of the group over the step from x_k and collects what the readings at x_k add.
+    fn push_group(&mut self, at_end: bool) -> Result<(), Error> {
+        let step = self.step;
+        let t = self.engine.time(step);
+        self.engine.evaluate(step);
+        self.count.rate += if at_end { 1 } else { I::STAGES };
+        if !at_end && !self.engine.step(step) {
+            return Err(Error::NonFinite {
+                step: step.saturating_add(1),
+            });
+        }
+        let criterion = self.finish.seeds.at(step);
+        let loss = if W::ACTIVE {
+            self.weights.weight(step)
+        } else {
+            S::ZERO
+        };
+        for (slot, direction) in self.group().enumerate() {
+            let fault = |_| Error::Store { slot };
+            let work = &mut self.engine.work;
+            self.store.load(slot, work.lambda, &mut []).map_err(fault)?;
+            if let Some(entry) = work.theta_spare.get_mut(direction) {
+                *entry = S::ONE;
+            }
+            let at = Point {
+                theta: self.engine.theta,
+                x: work.cur,
+                t,
+            };
+            let along = Direction {
+                theta: work.theta_spare,
+                x: work.lambda,
+            };
+            let reading = if at_end {
+                self.count.pushforward += 1;
+                let (tape, _) = split(work.record, self.engine.dims.tape);
+                self.engine
+                    .system
+                    .pushforward(at, tape, along, work.temporary, work.scratch)
+            } else {
+                self.count.pushforward += I::STAGES;
+                let temporaries = Temporaries {
+                    a: work.rate,
+                    b: work.spare,
+                    c: &mut [],
+                };
+                self.engine.integrator.push(
+                    self.engine.system,
+                    at,
+                    work.record,
+                    along,
+                    work.temporary,
+                    temporaries,
+                    work.scratch,
+                )
+            };
+            if let Some(entry) = work.theta_spare.get_mut(direction) {
+                *entry = S::ZERO;
+            }
+            let sums = work.theta_bar.iter_mut().chain(work.last.iter_mut());
+            if let Some(sum) = sums.skip(direction).next() {
+                // A direction that J does not see may be infinite without harm: zero seeds add nothing.
+                if criterion != S::ZERO {
+                    *sum += criterion * reading.criterion;
+                }
+                if loss != S::ZERO {
+                    *sum += loss * reading.loss;
+                }
+            }
+            if !at_end {
+                self.store.save(slot, work.temporary, &[]).map_err(fault)?;
+            }
+        }
+        Ok(())
+    }
+}
