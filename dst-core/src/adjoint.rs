@@ -68,7 +68,7 @@ pub(crate) enum SlopeBy {
     Pushforward,
 }
 
-impl<'a, S, Y, I, W, R> Run<'a, S, Y, I, W, R>
+impl<S, Y, I, W, R> Run<'_, '_, S, Y, I, W, R>
 where
     S: Scalar,
     Y: System<S> + ?Sized,
@@ -155,7 +155,7 @@ where
     }
 }
 
-impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, S, Y, I> {
+impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I> {
     /// dJ/dt = −∇J·A at `cur`, with A in `rate`. By pullback, ∇J is left in `lambda` and ∂J/∂θ in `theta_bar`.
     fn slope(&mut self, step: usize, by: SlopeBy, count: &mut Evaluations) -> (S, Option<S>) {
         let t = self.time(step);
@@ -205,9 +205,9 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, S, Y, I> {
 
 /// A backward sweep under way; made by [`Run::adjoint`].
 #[derive(Debug)]
-pub struct Adjoint<'a, S, Y: ?Sized, I, W, St> {
-    engine: Engine<'a, S, Y, I>,
-    reversal: Reversal<'a>,
+pub struct Adjoint<'p, 'm, S, Y: ?Sized, I, W, St> {
+    engine: Engine<'p, 'm, S, Y, I>,
+    reversal: Reversal<'m>,
     store: St,
     keeps_records: bool,
     weights: W,
@@ -221,7 +221,7 @@ pub struct Adjoint<'a, S, Y: ?Sized, I, W, St> {
     first: usize,
 }
 
-impl<'a, S, Y, I, W, St> Run<'a, S, Y, I, W, Recording<'a, St>>
+impl<'p, 'm, S, Y, I, W, St> Run<'p, 'm, S, Y, I, W, Recording<'m, St>>
 where
     S: Scalar,
     Y: System<S> + ?Sized,
@@ -235,19 +235,28 @@ where
         mut self,
         crossing: Crossing,
         time_weight: S,
-    ) -> Result<Adjoint<'a, S, Y, I, W, St>, Error> {
+    ) -> Result<Adjoint<'p, 'm, S, Y, I, W, St>, Error> {
+        let (finish, count) = self.begin_adjoint(crossing, time_weight)?;
+        Ok(self.sweep(finish, count))
+    }
+
+    /// Everything about the adjoint that can fail before the sweep: afterwards the run is still whole.
+    pub(crate) fn begin_adjoint(
+        &mut self,
+        crossing: Crossing,
+        time_weight: S,
+    ) -> Result<(Finish<S>, Evaluations), Error> {
         if self.engine.system.cost().pullback.is_none() {
             return Err(Error::NoPullback);
         }
         let mut count = Evaluations::default();
         let finish = self.resolve(crossing, time_weight, SlopeBy::Pullback, &mut count)?;
-        let Self {
-            mut engine,
-            recorder,
-            weights,
-            steps,
-            ..
-        } = self;
+        Ok((finish, count))
+    }
+
+    /// The sweep itself, from what [`begin_adjoint`](Self::begin_adjoint) left in the workspace.
+    pub(crate) fn sweep(self, finish: Finish<S>, mut count: Evaluations) -> Adjoint<'p, 'm, S, Y, I, W, St> {
+        let Self { mut engine, recorder, weights, steps, .. } = self;
         let seed = finish.seeds.at(steps);
         let t = engine.time(steps);
         let work = &mut engine.work;
@@ -287,7 +296,7 @@ where
         engine.shift();
         let mut reversal = recorder.schedule.reverse(steps);
         let action = reversal.next_action();
-        Ok(Adjoint {
+        Adjoint {
             engine,
             reversal,
             store: recorder.store,
@@ -299,11 +308,11 @@ where
             step: steps.saturating_sub(1),
             known: Known::Record,
             first: 0,
-        })
+        }
     }
 }
 
-impl<'a, S, Y, I, W, St> Adjoint<'a, S, Y, I, W, St>
+impl<'m, S, Y, I, W, St> Adjoint<'_, 'm, S, Y, I, W, St>
 where
     S: Scalar,
     Y: System<S> + ?Sized,
@@ -381,7 +390,7 @@ where
     }
 
     /// Does whatever is left and hands over the gradient.
-    pub fn finish(mut self) -> Result<Gradient<'a, S>, Error> {
+    pub fn finish(mut self) -> Result<Gradient<'m, S>, Error> {
         self.advance(usize::MAX)?;
         let work = self.engine.work;
         if !all_finite(work.theta_bar) {

@@ -9,17 +9,17 @@ use crate::workspace::Work;
 
 /// The iteration with its memory.
 #[derive(Debug)]
-pub(crate) struct Engine<'a, S, Y: ?Sized, I> {
-    pub(crate) system: &'a Y,
+pub(crate) struct Engine<'p, 'm, S, Y: ?Sized, I> {
+    pub(crate) system: &'p Y,
     pub(crate) integrator: I,
-    pub(crate) theta: &'a [S],
-    pub(crate) x0: &'a [S],
+    pub(crate) theta: &'p [S],
+    pub(crate) x0: &'p [S],
     pub(crate) t0: S,
     pub(crate) dims: Dims,
-    pub(crate) work: Work<'a, S>,
+    pub(crate) work: Work<'m, S>,
 }
 
-impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, S, Y, I> {
+impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I> {
     /// t_k, from k itself: sums of h would drift.
     #[inline(always)]
     pub(crate) fn time(&self, step: usize) -> S {

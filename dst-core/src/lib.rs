@@ -1,16 +1,22 @@
 //! Differentiate how long an iterative algorithm runs until it stops: no heap, no std, no panic.
 #![no_std]
 
+#[cfg(feature = "libm")]
+pub mod adapt;
 mod adjoint;
 pub mod checkpoint;
 mod crossing;
 mod dual;
 mod engine;
 mod error;
+#[cfg(feature = "nalgebra")]
+pub mod fixed;
 mod formula;
 mod gradient;
 mod integrator;
 mod loss;
+pub mod methods;
+mod objective;
 mod plan;
 mod run;
 mod scalar;
@@ -32,6 +38,7 @@ pub use integrator::{
     SymplecticEuler, Tableau, Temporaries,
 };
 pub use loss::{NoLoss, Uniform, Weights};
+pub use objective::{Objective, Optimality};
 pub use plan::{DEFAULT_MAX_STEPS, Mode, Plan};
 pub use run::{NoRecording, Recorder, Recording, Run};
 pub use scalar::Scalar;

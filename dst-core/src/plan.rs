@@ -108,13 +108,13 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
     }
 
     /// A forward run that keeps no checkpoints.
-    pub fn run<'a, Y, St>(
+    pub fn run<'p, 'm, Y, St>(
         self,
-        system: &'a Y,
-        theta: &'a [S],
-        x0: &'a [S],
-        memory: impl Into<Workspace<'a, S, St>>,
-    ) -> Result<Run<'a, S, Y, I, W, NoRecording>, Error>
+        system: &'p Y,
+        theta: &'p [S],
+        x0: &'p [S],
+        memory: impl Into<Workspace<'m, S, St>>,
+    ) -> Result<Run<'p, 'm, S, Y, I, W, NoRecording>, Error>
     where
         Y: System<S> + ?Sized,
     {
@@ -130,13 +130,13 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
     }
 
     /// A forward run that keeps checkpoints, ready to be differentiated when it stops.
-    pub fn record<'a, Y, St>(
+    pub fn record<'p, 'm, Y, St>(
         self,
-        system: &'a Y,
-        theta: &'a [S],
-        x0: &'a [S],
-        memory: impl Into<Workspace<'a, S, St>>,
-    ) -> Result<Run<'a, S, Y, I, W, Recording<'a, St>>, Error>
+        system: &'p Y,
+        theta: &'p [S],
+        x0: &'p [S],
+        memory: impl Into<Workspace<'m, S, St>>,
+    ) -> Result<Run<'p, 'm, S, Y, I, W, Recording<'m, St>>, Error>
     where
         Y: System<S> + ?Sized,
         St: Store<S>,
@@ -166,14 +166,14 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
     }
 
     /// Checks every argument once, at the door; behind it nothing can be out of bounds.
-    fn engine<'a, Y: System<S> + ?Sized>(
+    fn engine<'p, 'm, Y: System<S> + ?Sized>(
         &self,
-        system: &'a Y,
-        theta: &'a [S],
-        x0: &'a [S],
-        rows: &'a mut [S],
-        params: &'a mut [S],
-    ) -> Result<Engine<'a, S, Y, I>, Error> {
+        system: &'p Y,
+        theta: &'p [S],
+        x0: &'p [S],
+        rows: &'m mut [S],
+        params: &'m mut [S],
+    ) -> Result<Engine<'p, 'm, S, Y, I>, Error> {
         let dims = system.dims();
         let h = self.integrator.step_size();
         if !(h.is_finite() && h > S::ZERO) {

@@ -32,8 +32,8 @@ impl<S: Scalar> Recorder<S> for NoRecording {
 
 /// Keeps the checkpoints that the online schedule asks for.
 #[derive(Debug)]
-pub struct Recording<'a, St> {
-    pub(crate) schedule: Schedule<'a>,
+pub struct Recording<'m, St> {
+    pub(crate) schedule: Schedule<'m>,
     pub(crate) store: St,
     pub(crate) keeps_records: bool,
 }
@@ -63,8 +63,8 @@ pub(crate) enum Phase {
 
 /// A forward run; made by [`Plan::run`](crate::Plan::run) or [`Plan::record`](crate::Plan::record).
 #[derive(Debug)]
-pub struct Run<'a, S, Y: ?Sized, I, W, R> {
-    pub(crate) engine: Engine<'a, S, Y, I>,
+pub struct Run<'p, 'm, S, Y: ?Sized, I, W, R> {
+    pub(crate) engine: Engine<'p, 'm, S, Y, I>,
     pub(crate) recorder: R,
     pub(crate) weights: W,
     pub(crate) epsilon: S,
@@ -79,7 +79,7 @@ pub struct Run<'a, S, Y: ?Sized, I, W, R> {
     pub(crate) phase: Phase,
 }
 
-impl<'a, S, Y, I, W, R> Run<'a, S, Y, I, W, R>
+impl<'p, 'm, S, Y, I, W, R> Run<'p, 'm, S, Y, I, W, R>
 where
     S: Scalar,
     Y: System<S> + ?Sized,
@@ -88,7 +88,7 @@ where
     R: Recorder<S>,
 {
     pub(crate) fn new(
-        engine: Engine<'a, S, Y, I>,
+        engine: Engine<'p, 'm, S, Y, I>,
         recorder: R,
         weights: W,
         epsilon: S,
@@ -157,6 +157,11 @@ where
             best_criterion: self.best,
             loss: self.loss,
         }
+    }
+
+    /// Ends the run; its iterate stays in the memory that was lent to it.
+    pub fn into_state(self) -> &'m [S] {
+        self.engine.work.cur
     }
 
     /// One step from x_k; false if it failed.

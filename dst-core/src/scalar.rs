@@ -45,6 +45,8 @@ pub trait Scalar:
     const INFINITY: Self;
     /// Not a number.
     const NAN: Self;
+    /// The largest finite number.
+    const MAX: Self;
 
     /// The nearest number of this type; exact for `f64`.
     fn from_f64(value: f64) -> Self;
@@ -60,6 +62,9 @@ pub trait Scalar:
     fn max(self, other: Self) -> Self;
     /// The smaller of two numbers; a NaN loses.
     fn min(self, other: Self) -> Self;
+
+    /// The next smaller number.
+    fn next_down(self) -> Self;
 
     /// √x
     #[cfg(feature = "libm")]
@@ -112,6 +117,7 @@ macro_rules! scalar {
             const EPSILON: Self = <$t>::EPSILON;
             const INFINITY: Self = <$t>::INFINITY;
             const NAN: Self = <$t>::NAN;
+            const MAX: Self = <$t>::MAX;
 
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
@@ -140,6 +146,10 @@ macro_rules! scalar {
             #[inline(always)]
             fn min(self, other: Self) -> Self {
                 <$t>::min(self, other)
+            }
+            #[inline(always)]
+            fn next_down(self) -> Self {
+                <$t>::next_down(self)
             }
             $(
                 #[cfg(feature = "libm")]

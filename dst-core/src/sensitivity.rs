@@ -14,13 +14,13 @@ impl<S: Scalar, I: Integrator<S>> Plan<S, I, NoLoss> {
     /// Runs until the stop and differentiates the stopping time with respect to θ, x0 and ε.
     ///
     /// A run that does not stop is [`Error::NotStopped`]; use [`record`](Self::record) to keep its iterate.
-    pub fn sensitivity<'a, Y, St>(
+    pub fn sensitivity<'m, Y, St>(
         self,
-        system: &'a Y,
-        theta: &'a [S],
-        x0: &'a [S],
-        memory: impl Into<Workspace<'a, S, St>>,
-    ) -> Result<Sensitivity<'a, S>, Error>
+        system: &Y,
+        theta: &[S],
+        x0: &[S],
+        memory: impl Into<Workspace<'m, S, St>>,
+    ) -> Result<Sensitivity<'m, S>, Error>
     where
         Y: System<S> + ?Sized,
         St: Store<S>,
@@ -39,13 +39,13 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
     /// Runs, then differentiates Σ w_k f(x_k) + μ·T: the running loss with the stopping time, in one sweep.
     ///
     /// With μ = 0 the run may end at its step limit. Otherwise it must stop.
-    pub fn gradient<'a, Y, St>(
+    pub fn gradient<'m, Y, St>(
         self,
-        system: &'a Y,
-        theta: &'a [S],
-        x0: &'a [S],
-        memory: impl Into<Workspace<'a, S, St>>,
-    ) -> Result<Gradient<'a, S>, Error>
+        system: &Y,
+        theta: &[S],
+        x0: &[S],
+        memory: impl Into<Workspace<'m, S, St>>,
+    ) -> Result<Gradient<'m, S>, Error>
     where
         Y: System<S> + ?Sized,
         St: Store<S>,

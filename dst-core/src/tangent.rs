@@ -19,8 +19,8 @@ use crate::system::{Direction, Point, System};
 
 /// A tangent computation under way; made by [`Run::tangent`].
 #[derive(Debug)]
-pub struct Tangent<'a, S, Y: ?Sized, I, W, St> {
-    engine: Engine<'a, S, Y, I>,
+pub struct Tangent<'p, 'm, S, Y: ?Sized, I, W, St> {
+    engine: Engine<'p, 'm, S, Y, I>,
     store: St,
     slots: usize,
     weights: W,
@@ -33,7 +33,7 @@ pub struct Tangent<'a, S, Y: ?Sized, I, W, St> {
     step: usize,
 }
 
-impl<'a, S, Y, I, W, St> Run<'a, S, Y, I, W, Recording<'a, St>>
+impl<'p, 'm, S, Y, I, W, St> Run<'p, 'm, S, Y, I, W, Recording<'m, St>>
 where
     S: Scalar,
     Y: System<S> + ?Sized,
@@ -47,7 +47,7 @@ where
         crossing: Crossing,
         time_weight: S,
         x0_gradient: bool,
-    ) -> Result<Tangent<'a, S, Y, I, W, St>, Error> {
+    ) -> Result<Tangent<'p, 'm, S, Y, I, W, St>, Error> {
         if self.engine.system.cost().pushforward.is_none() {
             return Err(Error::NoPushforward);
         }
@@ -88,7 +88,7 @@ where
     }
 }
 
-impl<'a, S, Y, I, W, St> Tangent<'a, S, Y, I, W, St>
+impl<'m, S, Y, I, W, St> Tangent<'_, 'm, S, Y, I, W, St>
 where
     S: Scalar,
     Y: System<S> + ?Sized,
@@ -124,7 +124,7 @@ where
     }
 
     /// Does whatever is left and hands over the gradient.
-    pub fn finish(mut self) -> Result<Gradient<'a, S>, Error> {
+    pub fn finish(mut self) -> Result<Gradient<'m, S>, Error> {
         self.advance(usize::MAX)?;
         let work = self.engine.work;
         if !(all_finite(work.theta_bar) && all_finite(work.last)) {
@@ -132,7 +132,7 @@ where
                 step: self.finish.steps,
             });
         }
-        let x0: &'a [S] = if self.x0_gradient { work.last } else { &[] };
+        let x0: &'m [S] = if self.x0_gradient { work.last } else { &[] };
         Ok(Gradient {
             steps: self.finish.steps,
             state: work.cur,

@@ -1,0 +1,224 @@
+//! Adam-OLA, exactly as Algorithm 2 of the paper.
+//!
+//! One evaluation of f and ∇f per iteration: what Algorithm 2 evaluates at x_{k+1} is kept for the next round.
+//! The sensitivity is truncated to one step, S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k), and α ← α − η·S_k whenever
+//! f_ref − f_{k+1} > ε_desc·(number of adaptations so far).
+
+use crate::error::{Argument, Error, at_least, exact};
+use crate::integrator::split_mut;
+use crate::objective::Objective;
+use crate::scalar::{Scalar, all_finite, copy, dot};
+
+/// The parameters of Adam-OLA.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct OlaConfig<S> {
+    /// Learning rate to start with, α₀.
+    pub alpha: S,
+    /// Decay of the first moment.
+    pub beta1: S,
+    /// Decay of the second moment.
+    pub beta2: S,
+    /// ε_stab, the small number in Adam's denominator.
+    pub stability: S,
+    /// Adaptation rate η_adapt.
+    pub eta: S,
+    /// ε_desc: the fall of f that triggers, per adaptation so far.
+    pub descent: S,
+    /// Converged when max |∇f| < tolerance, tested before each update.
+    pub tolerance: S,
+}
+
+impl<S: Scalar> OlaConfig<S> {
+    /// β = (0.9, 0.999), ε_stab = 1e-8, tolerance 1e-4: what the paper uses.
+    pub fn new(alpha: S, eta: S, descent: S) -> Self {
+        Self {
+            alpha,
+            beta1: S::from_f64(0.9),
+            beta2: S::from_f64(0.999),
+            stability: S::from_f64(1e-8),
+            eta,
+            descent,
+            tolerance: S::from_f64(1e-4),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let all = [self.alpha, self.beta1, self.beta2, self.stability, self.eta, self.descent, self.tolerance];
+        if all_finite(&all) { Ok(()) } else { Err(Error::Invalid(Argument::Hyperparameter)) }
+    }
+}
+
+/// Where an adaptive run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum OlaStatus {
+    /// The budget of the call is used up.
+    Running,
+    /// The gradient is below the tolerance.
+    Converged,
+}
+
+/// Adam with online learning-rate adaptation.
+///
+/// ```
+/// use dst_core::adapt::{AdamOla, OlaConfig, OlaStatus};
+/// # use dst_core::Objective;
+/// # struct Bowl;
+/// # impl Objective<f64> for Bowl {
+/// #     fn dim(&self) -> usize { 2 }
+/// #     fn value_gradient(&self, x: &[f64], g: &mut [f64], _: &mut [f64], _: &mut [f64]) -> f64 {
+/// #         g[0] = x[0]; g[1] = 4.0 * x[1]; 0.5 * x[0] * x[0] + 2.0 * x[1] * x[1]
+/// #     }
+/// #     fn add_hessian_vector(&self, _: &[f64], v: &[f64], _: &[f64], out: &mut [f64], _: &mut [f64]) {
+/// #         out[0] += v[0]; out[1] += 4.0 * v[1];
+/// #     }
+/// # }
+/// let mut memory = [0.0; 5 * 2]; // AdamOla::memory_len(&Bowl)
+/// let mut ola = AdamOla::new(OlaConfig::new(0.05, 1e-4, 1e-3), &Bowl, &[1.0, 1.0], &mut memory)?;
+/// assert_eq!(ola.advance(500)?, OlaStatus::Converged);
+/// assert!(ola.alpha() != 0.05 && ola.value() < 1e-8);
+/// # Ok::<(), dst_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct AdamOla<'m, S, O> {
+    config: OlaConfig<S>,
+    objective: O,
+    x: &'m mut [S],
+    m: &'m mut [S],
+    v: &'m mut [S],
+    gradient: &'m mut [S],
+    direction: &'m mut [S],
+    tape: &'m mut [S],
+    scratch: &'m mut [S],
+    /// β₁^k and β₂^k
+    powers: (S, S),
+    alpha: S,
+    f: S,
+    f_ref: S,
+    iterations: usize,
+    adaptations: usize,
+}
+
+impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
+    /// Entries of working memory: five vectors and what the objective asks for.
+    pub fn memory_len(objective: &O) -> usize {
+        let vectors = objective.dim().saturating_mul(5);
+        vectors.saturating_add(objective.tape_len()).saturating_add(objective.scratch_len())
+    }
+
+    /// Starts at x0; evaluates there once.
+    pub fn new(config: OlaConfig<S>, objective: O, x0: &[S], memory: &'m mut [S]) -> Result<Self, Error> {
+        config.check()?;
+        let dim = objective.dim();
+        exact(Argument::X0, dim, x0.len())?;
+        at_least(Argument::Rows, Self::memory_len(&objective), memory.len())?;
+        let (x, rest) = split_mut(memory, dim);
+        let (m, rest) = split_mut(rest, dim);
+        let (v, rest) = split_mut(rest, dim);
+        let (gradient, rest) = split_mut(rest, dim);
+        let (direction, rest) = split_mut(rest, dim);
+        let (tape, rest) = split_mut(rest, objective.tape_len());
+        let (scratch, _) = split_mut(rest, objective.scratch_len());
+        copy(x, x0);
+        m.fill(S::ZERO);
+        v.fill(S::ZERO);
+        direction.fill(S::ZERO);
+        let f = objective.value_gradient(x, gradient, tape, scratch);
+        if !(f.is_finite() && all_finite(gradient)) {
+            return Err(Error::NonFinite { step: 0 });
+        }
+        Ok(Self {
+            config,
+            objective,
+            x,
+            m,
+            v,
+            gradient,
+            direction,
+            tape,
+            scratch,
+            powers: (S::ONE, S::ONE),
+            alpha: config.alpha,
+            f,
+            f_ref: f,
+            iterations: 0,
+            adaptations: 0,
+        })
+    }
+
+    /// Makes at most `budget` iterations, one evaluation of f and ∇f each.
+    ///
+    /// The literal algorithm can diverge: that is [`Error::NonFinite`], with the iteration; the last finite values
+    /// of α and the counts stay readable.
+    pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
+        for _ in 0..budget {
+            if self.gradient_max() < self.config.tolerance {
+                return Ok(OlaStatus::Converged);
+            }
+            self.iterate()?;
+        }
+        let converged = self.gradient_max() < self.config.tolerance;
+        Ok(if converged { OlaStatus::Converged } else { OlaStatus::Running })
+    }
+
+    fn iterate(&mut self) -> Result<(), Error> {
+        let OlaConfig { beta1, beta2, stability, .. } = self.config;
+        let one = S::ONE;
+        self.powers = (self.powers.0 * beta1, self.powers.1 * beta2);
+        let (correct1, correct2) = (one - self.powers.0, one - self.powers.1);
+        let moments = self.m.iter_mut().zip(self.v.iter_mut());
+        let vectors = self.x.iter_mut().zip(self.direction.iter_mut());
+        for (((m, v), (x, d)), &g) in moments.zip(vectors).zip(self.gradient.iter()) {
+            *m = beta1 * *m + (one - beta1) * g;
+            *v = beta2 * *v + (one - beta2) * (g * g);
+            *d = (*m / correct1) / ((*v / correct2).sqrt() + stability);
+            *x -= self.alpha * *d;
+        }
+        let f_prev = self.f;
+        self.iterations = self.iterations.saturating_add(1);
+        self.f = self.objective.value_gradient(self.x, self.gradient, self.tape, self.scratch);
+        if !(self.f.is_finite() && all_finite(self.x) && all_finite(self.gradient)) {
+            return Err(Error::NonFinite { step: self.iterations });
+        }
+        if self.f_ref - self.f > self.config.descent * S::from_count(self.adaptations) {
+            let fall = self.f - f_prev;
+            if fall != S::ZERO {
+                let sensitivity = dot(self.gradient, self.direction) / fall;
+                self.alpha -= self.config.eta * sensitivity;
+            }
+            self.f_ref = self.f;
+            self.adaptations = self.adaptations.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// x_k
+    pub fn state(&self) -> &[S] {
+        self.x
+    }
+    /// f(x_k)
+    pub fn value(&self) -> S {
+        self.f
+    }
+    /// ∇f(x_k)
+    pub fn gradient(&self) -> &[S] {
+        self.gradient
+    }
+    /// max |∇f(x_k)|
+    pub fn gradient_max(&self) -> S {
+        self.gradient.iter().fold(S::ZERO, |max, g| max.max(g.abs()))
+    }
+    /// The current learning rate.
+    pub fn alpha(&self) -> S {
+        self.alpha
+    }
+    /// Iterations made.
+    pub fn iterations(&self) -> usize {
+        self.iterations
+    }
+    /// Adaptations made.
+    pub fn adaptations(&self) -> usize {
+        self.adaptations
+    }
+}

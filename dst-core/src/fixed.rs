@@ -1,0 +1,169 @@
+//! nalgebra in and out: fixed-size vectors and matrices, a quadratic objective and a linear feedback loop.
+//!
+//! Columns are walked as slices, so the compiler sees the sizes and no bounds check remains.
+
+use nalgebra::{SMatrix, SVector};
+
+use crate::objective::Objective;
+use crate::scalar::{Scalar, add_scaled, dot};
+use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
+
+/// A slice as a vector; `None` if the length differs.
+pub fn vector<S: Scalar, const N: usize>(slice: &[S]) -> Option<SVector<S, N>> {
+    slice.first_chunk::<N>().filter(|_| slice.len() == N).map(|&array| SVector::from(array))
+}
+
+/// out ← out + a·M·v
+fn add_product<S: Scalar, const R: usize, const C: usize>(out: &mut [S], a: S, m: &SMatrix<S, R, C>, v: &[S]) {
+    for (column, &v) in m.data.0.iter().zip(v) {
+        add_scaled(out, a * v, column);
+    }
+}
+
+/// out ← out + a·Mᵀ·v
+fn add_transposed<S: Scalar, const R: usize, const C: usize>(
+    out: &mut [S],
+    a: S,
+    m: &SMatrix<S, R, C>,
+    v: &[S],
+) {
+    for (out, column) in out.iter_mut().zip(m.data.0.iter()) {
+        *out += a * dot(column, v);
+    }
+}
+
+/// f(x) = ½xᵀQx − bᵀx with a symmetric Q.
+///
+/// ```
+/// use dst_core::fixed::{Quadratic, vector};
+/// use dst_core::methods::HeavyBall;
+/// use dst_core::{Euler, Integrator, Memory};
+/// use nalgebra::{matrix, vector as column};
+///
+/// let bowl = Quadratic { q: matrix![2.0, 0.5; 0.5, 1.0], b: column![1.0, -1.0] };
+/// let mut memory = Memory::<f64, 4, 2, 6>::new(); // state (x, v), θ = (α, β), 6 slots
+/// let s = Euler::new(1.0).until(1e-10).sensitivity(
+///     &HeavyBall::new(bowl),
+///     column![0.3, 0.2].as_slice(),
+///     &[0.0; 4],
+///     &mut memory,
+/// )?;
+/// let gradient = vector::<f64, 2>(s.steps_gradient());
+/// assert!(gradient.is_some_and(|g| g[0] < 0.0)); // a larger α stops sooner
+/// # Ok::<(), dst_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quadratic<S, const D: usize> {
+    /// Q, symmetric.
+    pub q: SMatrix<S, D, D>,
+    /// b
+    pub b: SVector<S, D>,
+}
+
+impl<S: Scalar, const D: usize> Objective<S> for Quadratic<S, D> {
+    fn dim(&self) -> usize {
+        D
+    }
+
+    fn value_gradient(&self, x: &[S], gradient: &mut [S], _: &mut [S], _: &mut [S]) -> S {
+        gradient.fill(S::ZERO);
+        add_product(gradient, S::ONE, &self.q, x);
+        let half_quadratic = S::HALF * dot(gradient, x);
+        let b = self.b.as_slice();
+        add_scaled(gradient, -S::ONE, b);
+        half_quadratic - dot(b, x)
+    }
+
+    fn add_hessian_vector(&self, _: &[S], v: &[S], _: &[S], out: &mut [S], _: &mut [S]) {
+        add_product(out, S::ONE, &self.q, v);
+    }
+}
+
+/// The closed loop x′ = (A − BK)x with the feedback gains K as parameters; stops when ‖x‖² ≤ ε.
+///
+/// θ holds the `U`×`D` matrix K column by column, nalgebra's own order: `k.as_slice()`. The settling time of the loop
+/// then has a gradient with respect to every gain.
+///
+/// ```
+/// use dst_core::fixed::LinearFeedback;
+/// use dst_core::{Crossing, Integrator, Memory, Rk4};
+/// use nalgebra::matrix;
+///
+/// // A double integrator under state feedback: how fast does it settle?
+/// let plant = LinearFeedback { a: matrix![0.0, 1.0; 0.0, 0.0], b: matrix![0.0; 1.0] };
+/// let gains = matrix![1.0, 1.5];
+/// let mut memory = Memory::<f64, 2, 2, 4>::new();
+/// let s = Rk4::new(0.01)
+///     .until(1e-4)
+///     .crossing(Crossing::Hermite)
+///     .sensitivity(&plant, gains.as_slice(), &[1.0, 0.0], &mut memory)?;
+/// println!("settles after {:.2} s; by gain: {:?}", s.stop.time, s.time_gradient());
+/// # Ok::<(), dst_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinearFeedback<S, const D: usize, const U: usize> {
+    /// The plant's A.
+    pub a: SMatrix<S, D, D>,
+    /// The plant's B.
+    pub b: SMatrix<S, D, U>,
+}
+
+impl<S: Scalar, const D: usize, const U: usize> LinearFeedback<S, D, U> {
+    /// u + K·x with K column by column in a slice.
+    fn feedback(gains: &[S], x: &[S], u: &mut [S; U]) {
+        for (column, &x) in gains.chunks_exact(U.max(1)).zip(x) {
+            add_scaled(u, x, column);
+        }
+    }
+}
+
+impl<S: Scalar, const D: usize, const U: usize> System<S> for LinearFeedback<S, D, U> {
+    fn dims(&self) -> Dims {
+        Dims::new(D, D * U)
+    }
+
+    fn rate(&self, at: Point<'_, S>, rate: &mut [S], _: &mut [S], _: &mut [S]) -> Reading<S> {
+        let mut u = [S::ZERO; U];
+        Self::feedback(at.theta, at.x, &mut u);
+        rate.fill(S::ZERO);
+        add_product(rate, -S::ONE, &self.a, at.x);
+        add_product(rate, S::ONE, &self.b, &u);
+        let energy = dot(at.x, at.x);
+        Reading { criterion: energy, loss: energy }
+    }
+
+    fn pullback(&self, at: Point<'_, S>, _: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, _: &mut [S]) {
+        let mut u_bar = [S::ZERO; U];
+        add_transposed(&mut u_bar, S::ONE, &self.b, seed.rate);
+        for (column, &x) in bar.theta.chunks_exact_mut(U.max(1)).zip(at.x) {
+            add_scaled(column, x, &u_bar);
+        }
+        for (x_bar, column) in bar.x.iter_mut().zip(at.theta.chunks_exact(U.max(1))) {
+            *x_bar += dot(column, &u_bar);
+        }
+        add_transposed(bar.x, -S::ONE, &self.a, seed.rate);
+        add_scaled(bar.x, S::TWO * (seed.criterion + seed.loss), at.x);
+    }
+
+    fn pushforward(
+        &self,
+        at: Point<'_, S>,
+        _: &[S],
+        along: Direction<'_, S>,
+        rate: &mut [S],
+        _: &mut [S],
+    ) -> Reading<S> {
+        let mut du = [S::ZERO; U];
+        Self::feedback(at.theta, along.x, &mut du);
+        Self::feedback(along.theta, at.x, &mut du);
+        rate.fill(S::ZERO);
+        add_product(rate, -S::ONE, &self.a, along.x);
+        add_product(rate, S::ONE, &self.b, &du);
+        let energy = S::TWO * dot(at.x, along.x);
+        Reading { criterion: energy, loss: energy }
+    }
+
+    fn cost(&self) -> Cost {
+        Cost { pullback: Some(2), pushforward: Some(2) }
+    }
+}

@@ -1,0 +1,61 @@
+//! Adam with bias correction, as an iteration on the augmented state (x, m, v).
+//!
+//! m⁺ = β₁m + (1 − β₁)g, v⁺ = β₂v + (1 − β₂)g², x⁺ = x − α·m̂/(√v̂ + ε), where m̂ = m⁺/(1 − β₁ⁿ), v̂ = v⁺/(1 − β₂ⁿ)
+//! and n = t − t0 + 1 counts the steps from one when h = 1.
+
+use super::method::{Method, Update};
+use crate::dual::Dual;
+use crate::scalar::Scalar;
+
+/// The update of [`Adam`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdamUpdate<S> {
+    /// The small number in the denominator.
+    pub stability: S,
+    /// t0: the time at which the moments were zero.
+    pub start: S,
+}
+
+/// Adam. State (x, m, v), starts with m = v = 0; θ = (α, β₁, β₂).
+pub type Adam<O, S> = Method<O, AdamUpdate<S>, 3, 4, 8>;
+
+impl<O, S: Scalar> Adam<O, S> {
+    /// Over this objective, with ε = 1e-8 and t0 = 0.
+    pub fn new(objective: O) -> Self {
+        Self::with_update(objective, AdamUpdate { stability: S::from_f64(1e-8), start: S::ZERO })
+    }
+}
+
+/// βⁿ
+fn power<S: Scalar, const K: usize>(beta: Dual<S, K>, n: S) -> Dual<S, K> {
+    beta.chain(beta.value.powf(n), n * beta.value.powf(n - S::ONE))
+}
+
+impl<S: Scalar> Update<S, 3, 4> for AdamUpdate<S> {
+    fn params(&self) -> usize {
+        3
+    }
+    #[inline(always)]
+    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> [Dual<S, K>; 4] {
+        let n = t - self.start + S::ONE;
+        let (alpha, beta1, beta2) = (theta(0), theta(1), theta(2));
+        let step = alpha / (1.0 - power(beta1, n));
+        let inverse = 1.0 / (1.0 - power(beta2, n));
+        [step, inverse, beta1, beta2]
+    }
+    #[inline(always)]
+    fn rate<const K: usize>(
+        &self,
+        _: usize,
+        &[step, inverse, beta1, beta2]: &[Dual<S, K>; 4],
+        &[_, m, v]: &[Dual<S, K>; 3],
+        g: Dual<S, K>,
+    ) -> [Dual<S, K>; 3] {
+        let m_next = beta1 * m + (1.0 - beta1) * g;
+        let v_next = beta2 * v + (1.0 - beta2) * (g * g);
+        let corrected = inverse * v_next;
+        // A variable whose gradient has always been zero: √ has no derivative there, and none is needed.
+        let root = if corrected.value > S::ZERO { corrected.sqrt() } else { Dual::constant(S::ZERO) };
+        [step * m_next / (root + Dual::constant(self.stability)), m - m_next, v - v_next]
+    }
+}

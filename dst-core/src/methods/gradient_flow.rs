@@ -1,0 +1,81 @@
+//! Rescaled gradient flow: A = α(θ, t)·∇f(x), with a parametric schedule α.
+
+use super::method::{Method, Update};
+use crate::dual::Dual;
+use crate::scalar::Scalar;
+
+/// The step size as a function of parameters and time.
+pub trait StepSchedule<S: Scalar> {
+    /// Number of parameters.
+    fn params(&self) -> usize;
+    /// α(θ, t); `theta(j)` is parameter j.
+    fn alpha<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> Dual<S, K>;
+}
+
+/// α = θ₁
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Constant;
+
+impl<S: Scalar> StepSchedule<S> for Constant {
+    fn params(&self) -> usize {
+        1
+    }
+    fn alpha<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, _: S) -> Dual<S, K> {
+        theta(0)
+    }
+}
+
+/// α = θ₁·exp(−θ₂(t − t0)), the paper's example.
+#[cfg(feature = "libm")]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Exponential<S> {
+    /// t0
+    pub start: S,
+}
+
+#[cfg(feature = "libm")]
+impl<S: Scalar> StepSchedule<S> for Exponential<S> {
+    fn params(&self) -> usize {
+        2
+    }
+    fn alpha<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> Dual<S, K> {
+        theta(0) * (theta(1) * Dual::constant(self.start - t)).exp()
+    }
+}
+
+/// The update of [`GradientFlow`].
+#[derive(Clone, Copy, Debug)]
+pub struct Scaled<A> {
+    /// α(θ, t)
+    pub schedule: A,
+}
+
+/// Gradient descent with a step-size schedule; state x, parameters those of the schedule.
+pub type GradientFlow<O, A = Constant> = Method<O, Scaled<A>, 1, 1, 3>;
+
+impl<O, A> GradientFlow<O, A> {
+    /// Over this objective, with this schedule.
+    pub const fn new(objective: O, schedule: A) -> Self {
+        Self::with_update(objective, Scaled { schedule })
+    }
+}
+
+impl<S: Scalar, A: StepSchedule<S>> Update<S, 1, 1> for Scaled<A> {
+    fn params(&self) -> usize {
+        self.schedule.params()
+    }
+    #[inline(always)]
+    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> [Dual<S, K>; 1] {
+        [self.schedule.alpha(theta, t)]
+    }
+    #[inline(always)]
+    fn rate<const K: usize>(
+        &self,
+        _: usize,
+        [alpha]: &[Dual<S, K>; 1],
+        _: &[Dual<S, K>; 1],
+        g: Dual<S, K>,
+    ) -> [Dual<S, K>; 1] {
+        [*alpha * g]
+    }
+}

@@ -1,0 +1,237 @@
+//! A system from an update written for one variable.
+//!
+//! With c = c(θ, t) the coefficients shared by all variables, zᵢ the state blocks and gᵢ the gradient of variable i,
+//! A = a(c, zᵢ, gᵢ). Its Jacobian by K = B + 1 + C dual directions turns a seed ā into z̄ᵢ, ḡᵢ and c̄; then
+//! x̄ += f̄·g + ∇²f·ḡ with a single Hessian-vector product, in which the seed of the criterion is already included,
+//! and θ̄ += (∂c/∂θ)ᵀc̄.
+
+use crate::dual::Dual;
+use crate::integrator::{split, split_mut};
+use crate::objective::{Objective, Optimality};
+use crate::scalar::{Scalar, add_scaled, dot};
+use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
+
+/// The update of one variable: `B` state blocks, `C` coefficients.
+pub trait Update<S: Scalar, const B: usize, const C: usize> {
+    /// The criterion looks at the step of the first block instead of ∇f: for methods that end where ∇f does not vanish.
+    const PROJECTED: bool = false;
+
+    /// Number of parameters θ.
+    fn params(&self) -> usize;
+
+    /// c(θ, t); `theta(j)` is parameter j.
+    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> [Dual<S, K>; C];
+
+    /// A of variable `i`.
+    fn rate<const K: usize>(
+        &self,
+        i: usize,
+        coefficients: &[Dual<S, K>; C],
+        state: &[Dual<S, K>; B],
+        gradient: Dual<S, K>,
+    ) -> [Dual<S, K>; B];
+}
+
+/// The system of an [`Update`] over an objective; `K` must be `B + 1 + C`.
+#[derive(Clone, Copy, Debug)]
+pub struct Method<O, U, const B: usize, const C: usize, const K: usize> {
+    /// f
+    pub objective: O,
+    /// The rule.
+    pub update: U,
+    /// J
+    pub criterion: Optimality,
+}
+
+impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K> {
+    const DIRECTIONS: () = assert!(K == B + 1 + C, "K must be B + 1 + C");
+
+    /// Over this objective, with the squared residual as criterion.
+    pub const fn with_update(objective: O, update: U) -> Self {
+        const { Self::DIRECTIONS };
+        Self { objective, update, criterion: Optimality::ResidualSquared }
+    }
+
+    /// The same with another criterion.
+    pub fn stop_on(self, criterion: Optimality) -> Self {
+        Self { criterion, ..self }
+    }
+}
+
+/// Block number `b` of a vector of blocks of length `dim`.
+#[inline(always)]
+fn block<S>(v: &[S], b: usize, dim: usize) -> &[S] {
+    v.chunks_exact(dim.max(1)).nth(b).unwrap_or_default()
+}
+
+#[inline(always)]
+fn at<S: Scalar>(v: &[S], i: usize) -> S {
+    v.get(i).copied().unwrap_or(S::ZERO)
+}
+
+#[inline(always)]
+fn add_at<S: Scalar>(v: &mut [S], i: usize, value: S) {
+    if let Some(entry) = v.get_mut(i) {
+        *entry += value;
+    }
+}
+
+/// The tape: ∇f, then the projected step if the criterion looks at it, then the objective's own.
+struct Tape<T> {
+    gradient: T,
+    step: T,
+    objective: T,
+}
+
+impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K> {
+    fn step_len<S: Scalar>(&self, dim: usize) -> usize
+    where
+        U: Update<S, B, C>,
+    {
+        if U::PROJECTED { dim } else { 0 }
+    }
+
+    fn tape<'t, S: Scalar>(&self, tape: &'t [S], dim: usize) -> Tape<&'t [S]>
+    where
+        U: Update<S, B, C>,
+    {
+        let (gradient, rest) = split(tape, dim);
+        let (step, objective) = split(rest, self.step_len(dim));
+        Tape { gradient, step, objective }
+    }
+}
+
+impl<S, O, U, const B: usize, const C: usize, const K: usize> System<S> for Method<O, U, B, C, K>
+where
+    S: Scalar,
+    O: Objective<S>,
+    U: Update<S, B, C>,
+{
+    fn dims(&self) -> Dims {
+        let dim = self.objective.dim();
+        let tape = dim + self.step_len(dim) + self.objective.tape_len();
+        Dims::new(B * dim, self.update.params())
+            .with_tape(tape)
+            .with_scratch(2 * dim + self.objective.scratch_len())
+    }
+
+    fn rate(&self, p: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> Reading<S> {
+        let dim = self.objective.dim();
+        let (gradient, rest) = split_mut(tape, dim);
+        let (step, objective_tape) = split_mut(rest, self.step_len(dim));
+        let f = self.objective.value_gradient(block(p.x, 0, dim), gradient, objective_tape, scratch);
+        let c = self.update.coefficients(|j| Dual::<S, 0>::constant(at(p.theta, j)), p.t);
+        let blocks: [&[S]; B] = core::array::from_fn(|b| block(p.x, b, dim));
+        for (i, &g) in gradient.iter().enumerate() {
+            let z = blocks.map(|block| Dual::<S, 0>::constant(at(block, i)));
+            let a = self.update.rate(i, &c, &z, Dual::constant(g));
+            for (b, a) in a.into_iter().enumerate() {
+                if let Some(entry) = rate.get_mut(b * dim + i) {
+                    *entry = a.value;
+                }
+            }
+        }
+        let residual = if U::PROJECTED {
+            crate::scalar::copy(step, rate);
+            &*step
+        } else {
+            &*gradient
+        };
+        Reading { criterion: self.criterion.value(f, residual), loss: f }
+    }
+
+    fn pullback(&self, p: Point<'_, S>, tape: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, scratch: &mut [S]) {
+        let dim = self.objective.dim();
+        let Tape { gradient, step, objective } = self.tape(tape, dim);
+        let (gradient_bar, rest) = split_mut(scratch, dim);
+        let (step_bar, objective_scratch) = split_mut(rest, dim);
+        gradient_bar.fill(S::ZERO);
+        step_bar.fill(S::ZERO);
+        let mut f_bar = seed.loss;
+        if seed.criterion != S::ZERO {
+            let (residual, residual_bar) =
+                if U::PROJECTED { (step, &mut *step_bar) } else { (gradient, &mut *gradient_bar) };
+            f_bar += self.criterion.pull(residual, seed.criterion, residual_bar);
+        }
+        let values = self.update.coefficients(|j| Dual::<S, 0>::constant(at(p.theta, j)), p.t);
+        let mut next = 0;
+        let c = values.map(|c| {
+            next += 1;
+            Dual::<S, K>::variable(c.value, B + next)
+        });
+        let mut c_bar = [S::ZERO; C];
+        for (i, &g) in gradient.iter().enumerate() {
+            let z = core::array::from_fn(|b| Dual::variable(at(p.x, b * dim + i), b));
+            let a = self.update.rate(i, &c, &z, Dual::variable(g, B));
+            for (b, a) in a.into_iter().enumerate() {
+                let a_bar = at(seed.rate, b * dim + i) + if b == 0 { at(step_bar, i) } else { S::ZERO };
+                let mut slopes = a.slope.into_iter();
+                for (block, slope) in slopes.by_ref().take(B).enumerate() {
+                    add_at(bar.x, block * dim + i, a_bar * slope);
+                }
+                add_at(gradient_bar, i, a_bar * slopes.next().unwrap_or(S::ZERO));
+                for (c_bar, slope) in c_bar.iter_mut().zip(slopes) {
+                    *c_bar += a_bar * slope;
+                }
+            }
+        }
+        for (j, theta_bar) in bar.theta.iter_mut().enumerate() {
+            let variable = |k| Dual::<S, 1>::variable(at(p.theta, k), if k == j { 0 } else { 1 });
+            for (c_bar, c) in c_bar.iter().zip(self.update.coefficients(variable, p.t)) {
+                let [slope] = c.slope;
+                *theta_bar += *c_bar * slope;
+            }
+        }
+        let (x_bar, _) = split_mut(bar.x, dim);
+        if f_bar != S::ZERO {
+            add_scaled(x_bar, f_bar, gradient);
+        }
+        self.objective.add_hessian_vector(
+            block(p.x, 0, dim),
+            gradient_bar,
+            objective,
+            x_bar,
+            objective_scratch,
+        );
+    }
+
+    fn pushforward(
+        &self,
+        p: Point<'_, S>,
+        tape: &[S],
+        along: Direction<'_, S>,
+        rate: &mut [S],
+        scratch: &mut [S],
+    ) -> Reading<S> {
+        let dim = self.objective.dim();
+        let Tape { gradient, step, objective } = self.tape(tape, dim);
+        let (dg, rest) = split_mut(scratch, dim);
+        let (_, objective_scratch) = split_mut(rest, dim);
+        let dx = block(along.x, 0, dim);
+        dg.fill(S::ZERO);
+        self.objective.add_hessian_vector(block(p.x, 0, dim), dx, objective, dg, objective_scratch);
+        let theta = |j| Dual::<S, 1> { value: at(p.theta, j), slope: [at(along.theta, j)] };
+        let c = self.update.coefficients(theta, p.t);
+        for (i, (&g, &dg)) in gradient.iter().zip(dg.iter()).enumerate() {
+            let z = core::array::from_fn(|b| Dual::<S, 1> {
+                value: at(p.x, b * dim + i),
+                slope: [at(along.x, b * dim + i)],
+            });
+            let a = self.update.rate(i, &c, &z, Dual { value: g, slope: [dg] });
+            for (b, a) in a.into_iter().enumerate() {
+                let [slope] = a.slope;
+                if let Some(entry) = rate.get_mut(b * dim + i) {
+                    *entry = slope;
+                }
+            }
+        }
+        let df = dot(gradient, dx);
+        let (residual, d_residual) =
+            if U::PROJECTED { (step, block(rate, 0, dim)) } else { (gradient, &*dg) };
+        Reading { criterion: self.criterion.push(residual, df, d_residual), loss: df }
+    }
+
+    fn cost(&self) -> Cost {
+        Cost { pullback: Some(2), pushforward: Some(2) }
+    }
+}

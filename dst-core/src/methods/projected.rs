@@ -1,0 +1,55 @@
+//! Projected gradient on a box, differentiated along its active set.
+
+use super::method::{Method, Update};
+use crate::dual::Dual;
+use crate::scalar::Scalar;
+
+/// The update of [`Projected`]: the box.
+#[derive(Clone, Copy, Debug)]
+pub struct BoxUpdate<'b, S> {
+    /// Lower bounds; a missing entry is no bound.
+    pub lower: &'b [S],
+    /// Upper bounds; a missing entry is no bound.
+    pub upper: &'b [S],
+}
+
+/// Projected gradient: x⁺ = clip(x − α∇f(x), lower, upper); θ = (α). The residual of its criterion is x − x⁺, which
+/// vanishes at a constrained minimum where ∇f does not. A clipped variable does not move with α: its
+/// derivative is zero, exactly.
+pub type Projected<'b, O, S> = Method<O, BoxUpdate<'b, S>, 1, 1, 3>;
+
+impl<'b, O, S> Projected<'b, O, S> {
+    /// Over this objective, inside this box.
+    pub const fn new(objective: O, lower: &'b [S], upper: &'b [S]) -> Self {
+        Self::with_update(objective, BoxUpdate { lower, upper })
+    }
+}
+
+impl<S: Scalar> Update<S, 1, 1> for BoxUpdate<'_, S> {
+    const PROJECTED: bool = true;
+
+    fn params(&self) -> usize {
+        1
+    }
+    #[inline(always)]
+    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, _: S) -> [Dual<S, K>; 1] {
+        [theta(0)]
+    }
+    #[inline(always)]
+    fn rate<const K: usize>(
+        &self,
+        i: usize,
+        &[alpha]: &[Dual<S, K>; 1],
+        &[x]: &[Dual<S, K>; 1],
+        g: Dual<S, K>,
+    ) -> [Dual<S, K>; 1] {
+        let mut next = x - alpha * g;
+        if let Some(&lower) = self.lower.get(i) {
+            next = next.max(Dual::constant(lower));
+        }
+        if let Some(&upper) = self.upper.get(i) {
+            next = next.min(Dual::constant(upper));
+        }
+        [x - next]
+    }
+}

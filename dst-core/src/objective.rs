@@ -1,0 +1,129 @@
+//! A function to minimise: f, its gradient, its Hessian-vector product, and what to test for a stop.
+
+use crate::scalar::{Scalar, dot};
+
+/// A twice differentiable function of `dim` variables. From it, the [`methods`](crate::methods) make systems.
+///
+/// Each forward step costs one [`value_gradient`](Self::value_gradient), each backward step one
+/// [`add_hessian_vector`](Self::add_hessian_vector): exactly, whatever the stopping criterion.
+pub trait Objective<S: Scalar> {
+    /// Number of variables.
+    fn dim(&self) -> usize;
+
+    /// What `value_gradient` leaves for `add_hessian_vector` (residuals, active sets, …).
+    fn tape_len(&self) -> usize {
+        0
+    }
+
+    /// Working memory of either call.
+    fn scratch_len(&self) -> usize {
+        0
+    }
+
+    /// Writes ∇f(x) and returns f(x).
+    fn value_gradient(&self, x: &[S], gradient: &mut [S], tape: &mut [S], scratch: &mut [S]) -> S;
+
+    /// Adds ∇²f(x)·v to `out`.
+    fn add_hessian_vector(&self, x: &[S], v: &[S], tape: &[S], out: &mut [S], scratch: &mut [S]);
+}
+
+impl<S: Scalar, O: Objective<S> + ?Sized> Objective<S> for &O {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+    fn tape_len(&self) -> usize {
+        (**self).tape_len()
+    }
+    fn scratch_len(&self) -> usize {
+        (**self).scratch_len()
+    }
+    fn value_gradient(&self, x: &[S], gradient: &mut [S], tape: &mut [S], scratch: &mut [S]) -> S {
+        (**self).value_gradient(x, gradient, tape, scratch)
+    }
+    fn add_hessian_vector(&self, x: &[S], v: &[S], tape: &[S], out: &mut [S], scratch: &mut [S]) {
+        (**self).add_hessian_vector(x, v, tape, out, scratch);
+    }
+}
+
+/// The stopping criterion of a method, made from what it has computed anyway: f and the residual r, which is ∇f
+/// (for projected methods: the projected step).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Optimality {
+    /// J = f(x)
+    Value,
+    /// J = ‖r‖², the paper's choice; squared, so no root is taken.
+    #[default]
+    ResidualSquared,
+    /// J = max |rᵢ|; differentiated at the largest entry, the first of equals.
+    ResidualMax,
+}
+
+impl Optimality {
+    /// J
+    pub fn value<S: Scalar>(self, f: S, r: &[S]) -> S {
+        match self {
+            Self::Value => f,
+            Self::ResidualSquared => dot(r, r),
+            Self::ResidualMax => r.get(largest(r)).map_or(S::ZERO, |r| r.abs()),
+        }
+    }
+
+    /// Adds seed·∂J/∂r to `r_bar` and returns seed·∂J/∂f.
+    pub fn pull<S: Scalar>(self, r: &[S], seed: S, r_bar: &mut [S]) -> S {
+        match self {
+            Self::Value => return seed,
+            Self::ResidualSquared => crate::scalar::add_scaled(r_bar, S::TWO * seed, r),
+            Self::ResidualMax => {
+                let i = largest(r);
+                if let (Some(&r), Some(bar)) = (r.get(i), r_bar.get_mut(i)) {
+                    *bar += if r < S::ZERO { -seed } else { seed };
+                }
+            }
+        }
+        S::ZERO
+    }
+
+    /// dJ along (df, dr).
+    pub fn push<S: Scalar>(self, r: &[S], df: S, dr: &[S]) -> S {
+        match self {
+            Self::Value => df,
+            Self::ResidualSquared => S::TWO * dot(r, dr),
+            Self::ResidualMax => {
+                let i = largest(r);
+                let (r, dr) = (r.get(i).copied().unwrap_or_default(), dr.get(i).copied().unwrap_or_default());
+                if r < S::ZERO { -dr } else { dr }
+            }
+        }
+    }
+}
+
+/// The first index of the largest |rᵢ|; a NaN counts as largest, so that it is not overlooked.
+fn largest<S: Scalar>(r: &[S]) -> usize {
+    let mut best = (0, S::ZERO);
+    for (i, r) in r.iter().enumerate() {
+        let size = r.abs();
+        if !(size <= best.1) {
+            best = (i, size);
+            if !(size <= S::INFINITY) {
+                break;
+            }
+        }
+    }
+    best.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_entry_is_the_first_of_equals_and_nan_wins() {
+        assert_eq!(largest(&[1.0, -3.0, 3.0, 2.0]), 1);
+        assert_eq!(largest(&[1.0, f64::NAN, 3.0]), 1);
+        assert_eq!(largest::<f64>(&[]), 0);
+        assert_eq!(Optimality::ResidualMax.value(0.0, &[1.0, -3.0]), 3.0);
+        assert!(Optimality::ResidualMax.value(0.0, &[1.0, f32::NAN]).is_nan());
+        assert_eq!(Optimality::ResidualMax.push(&[1.0, -3.0], 0.0, &[5.0, 7.0]), -7.0);
+    }
+}
