@@ -107,6 +107,11 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
         }
     }
 
+    /// The integrator, with its step size.
+    pub fn integrator(&self) -> I {
+        self.integrator
+    }
+
     /// A forward run that keeps no checkpoints.
     pub fn run<'p, 'm, Y, St>(
         self,

@@ -157,6 +157,9 @@ mod heap {
     use std::vec;
     use std::vec::Vec;
 
+    use crate::plan::Plan;
+    use crate::system::System;
+
     use super::{
         Dims, Integrator, Mark, Scalar, Slots, Workspace, params_len, rows_len, slots_len,
     };
@@ -171,8 +174,25 @@ mod heap {
     }
 
     impl<S: Scalar> HeapMemory<S> {
-        /// For a system of these dimensions, this integrator and this many slots (at least one is made).
-        pub fn new<I: Integrator<S>>(dims: Dims, slots: usize, keep_records: bool) -> Self {
+        /// For this plan and system, with this many slots (at least one is made).
+        pub fn new<I, W, Y>(_: &Plan<S, I, W>, system: &Y, slots: usize) -> Self
+        where
+            I: Integrator<S>,
+            Y: System<S> + ?Sized,
+        {
+            Self::sized::<I>(system.dims(), slots, false)
+        }
+
+        /// The same with room for the records of the steps: no kept step is evaluated twice.
+        pub fn with_records<I, W, Y>(_: &Plan<S, I, W>, system: &Y, slots: usize) -> Self
+        where
+            I: Integrator<S>,
+            Y: System<S> + ?Sized,
+        {
+            Self::sized::<I>(system.dims(), slots, true)
+        }
+
+        fn sized<I: Integrator<S>>(dims: Dims, slots: usize, keep_records: bool) -> Self {
             let slots = slots.max(1);
             Self {
                 rows: vec![S::ZERO; rows_len(dims, I::STAGES)],

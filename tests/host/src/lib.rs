@@ -1,1 +1,82 @@
+//! What the host tests share: N* as a plain function of θ and x0, and its derivative by differences.
 
+use dst_core::{Crossing, HeapMemory, Integrator, Mode, Plan, Sensitivity, System};
+
+/// A gradient, copied out of its memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// N
+    pub steps: usize,
+    /// Interpolated N*.
+    pub steps_star: f64,
+    /// T
+    pub time: f64,
+    /// ∂T/∂θ
+    pub theta: Vec<f64>,
+    /// ∂T/∂x0
+    pub x0: Vec<f64>,
+    /// ∂T/∂ε
+    pub epsilon: f64,
+}
+
+impl From<Sensitivity<'_, f64>> for Answer {
+    fn from(s: Sensitivity<'_, f64>) -> Self {
+        Self {
+            steps: s.steps,
+            steps_star: s.stop.steps,
+            time: s.stop.time,
+            theta: s.time_gradient().to_vec(),
+            x0: s.time_gradient_x0().to_vec(),
+            epsilon: s.time_gradient_epsilon(),
+        }
+    }
+}
+
+/// The whole computation with memory from the heap.
+///
+/// # Panics
+/// If there is no gradient.
+#[track_caller]
+pub fn answer<I: Integrator<f64>, Y: System<f64>>(
+    plan: Plan<f64, I>,
+    system: &Y,
+    theta: &[f64],
+    x0: &[f64],
+    slots: usize,
+) -> Answer {
+    let mut memory = HeapMemory::new(&plan, system, slots);
+    plan.sensitivity(system, theta, x0, &mut memory).unwrap().into()
+}
+
+/// Differences of N* by every entry of θ and x0: central, extrapolated once, error O(δ⁴).
+#[track_caller]
+pub fn differences<I: Integrator<f64>, Y: System<f64>>(
+    plan: Plan<f64, I>,
+    system: &Y,
+    theta: &[f64],
+    x0: &[f64],
+    delta: f64,
+) -> (Vec<f64>, Vec<f64>) {
+    let plan = plan.crossing(Crossing::Interpolated).mode(Mode::Adjoint);
+    let reference = answer(plan, system, theta, x0, 4).steps;
+    let n_star = |theta: &[f64], x0: &[f64]| {
+        let answer = answer(plan, system, theta, x0, 4);
+        assert_eq!(answer.steps, reference, "N changes within the differences: choose another epsilon");
+        answer.steps_star
+    };
+    let by_entry = |vector: &[f64], f: &dyn Fn(&[f64]) -> f64| {
+        (0..vector.len())
+            .map(|i| {
+                let slope = |d: f64| {
+                    let (mut up, mut down) = (vector.to_vec(), vector.to_vec());
+                    up[i] += d;
+                    down[i] -= d;
+                    (f(&up) - f(&down)) / (up[i] - down[i])
+                };
+                let d = delta * (1.0 + vector[i].abs());
+                (4.0 * slope(0.5 * d) - slope(d)) / 3.0
+            })
+            .collect()
+    };
+    (by_entry(theta, &|t| n_star(t, x0)), by_entry(x0, &|x| n_star(theta, x)))
+}

@@ -1,1 +1,15 @@
+//! Models with known answers, generic in the scalar, without std: the same code is tested on the host and on targets.
 
+#![no_std]
+
+mod close;
+mod counted;
+mod flows;
+mod objectives;
+mod poison;
+
+pub use close::{Close, relative_distance};
+pub use counted::{Counted, CountedObjective, Counts};
+pub use flows::{BouncingBall, Countdown, Decay, Figure1, Pendulum, QuadraticInTime};
+pub use objectives::{Logistic, Quadratic, Rosenbrock};
+pub use poison::{Poison, Poisoned};
