@@ -49,8 +49,8 @@ pub struct Condition<S> {
     /// The fall of J over the last step, in units of the rounding error of J: |ΔJ| / (eps·max(|J|, |ε|)).
     /// Its reciprocal bounds the relative error that rounding makes in the gradient.
     pub rounding: S,
-    /// |dJ/dt| / (‖∇J‖₁·‖A‖_∞), between 0 (the flow grazes the level set) and 1. Infinite where only a tangent run
-    /// was made, which never forms ∇J.
+    /// |dJ/dt| / (‖∇J‖₁·‖A‖_∞): 0 where the flow grazes the level set, about 1 where it meets it head-on. Infinite
+    /// where only a tangent run was made, which never forms ∇J.
     pub transversality: S,
 }
 
