@@ -255,8 +255,18 @@ where
     }
 
     /// The sweep itself, from what [`begin_adjoint`](Self::begin_adjoint) left in the workspace.
-    pub(crate) fn sweep(self, finish: Finish<S>, mut count: Evaluations) -> Adjoint<'p, 'm, S, Y, I, W, St> {
-        let Self { mut engine, recorder, weights, steps, .. } = self;
+    pub(crate) fn sweep(
+        self,
+        finish: Finish<S>,
+        mut count: Evaluations,
+    ) -> Adjoint<'p, 'm, S, Y, I, W, St> {
+        let Self {
+            mut engine,
+            recorder,
+            weights,
+            steps,
+            ..
+        } = self;
         let seed = finish.seeds.at(steps);
         let t = engine.time(steps);
         let work = &mut engine.work;

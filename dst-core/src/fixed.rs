@@ -10,11 +10,19 @@ use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 
 /// A slice as a vector; `None` if the length differs.
 pub fn vector<S: Scalar, const N: usize>(slice: &[S]) -> Option<SVector<S, N>> {
-    slice.first_chunk::<N>().filter(|_| slice.len() == N).map(|&array| SVector::from(array))
+    slice
+        .first_chunk::<N>()
+        .filter(|_| slice.len() == N)
+        .map(|&array| SVector::from(array))
 }
 
 /// out ← out + a·M·v
-fn add_product<S: Scalar, const R: usize, const C: usize>(out: &mut [S], a: S, m: &SMatrix<S, R, C>, v: &[S]) {
+fn add_product<S: Scalar, const R: usize, const C: usize>(
+    out: &mut [S],
+    a: S,
+    m: &SMatrix<S, R, C>,
+    v: &[S],
+) {
     for (column, &v) in m.data.0.iter().zip(v) {
         add_scaled(out, a * v, column);
     }
@@ -129,7 +137,10 @@ impl<S: Scalar, const D: usize, const U: usize> System<S> for LinearFeedback<S, 
         add_product(rate, -S::ONE, &self.a, at.x);
         add_product(rate, S::ONE, &self.b, &u);
         let energy = dot(at.x, at.x);
-        Reading { criterion: energy, loss: energy }
+        Reading {
+            criterion: energy,
+            loss: energy,
+        }
     }
 
     fn pullback(&self, at: Point<'_, S>, _: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, _: &mut [S]) {
@@ -160,10 +171,16 @@ impl<S: Scalar, const D: usize, const U: usize> System<S> for LinearFeedback<S, 
         add_product(rate, -S::ONE, &self.a, along.x);
         add_product(rate, S::ONE, &self.b, &du);
         let energy = S::TWO * dot(at.x, along.x);
-        Reading { criterion: energy, loss: energy }
+        Reading {
+            criterion: energy,
+            loss: energy,
+        }
     }
 
     fn cost(&self) -> Cost {
-        Cost { pullback: Some(2), pushforward: Some(2) }
+        Cost {
+            pullback: Some(2),
+            pushforward: Some(2),
+        }
     }
 }

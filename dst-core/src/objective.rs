@@ -91,7 +91,10 @@ impl Optimality {
             Self::ResidualSquared => S::TWO * dot(r, dr),
             Self::ResidualMax => {
                 let i = largest(r);
-                let (r, dr) = (r.get(i).copied().unwrap_or_default(), dr.get(i).copied().unwrap_or_default());
+                let (r, dr) = (
+                    r.get(i).copied().unwrap_or_default(),
+                    dr.get(i).copied().unwrap_or_default(),
+                );
                 if r < S::ZERO { -dr } else { dr }
             }
         }
@@ -123,7 +126,14 @@ mod tests {
         assert_eq!(largest(&[1.0, f64::NAN, 3.0]), 1);
         assert_eq!(largest::<f64>(&[]), 0);
         assert_eq!(Optimality::ResidualMax.value(0.0, &[1.0, -3.0]), 3.0);
-        assert!(Optimality::ResidualMax.value(0.0, &[1.0, f32::NAN]).is_nan());
-        assert_eq!(Optimality::ResidualMax.push(&[1.0, -3.0], 0.0, &[5.0, 7.0]), -7.0);
+        assert!(
+            Optimality::ResidualMax
+                .value(0.0, &[1.0, f32::NAN])
+                .is_nan()
+        );
+        assert_eq!(
+            Optimality::ResidualMax.push(&[1.0, -3.0], 0.0, &[5.0, 7.0]),
+            -7.0
+        );
     }
 }

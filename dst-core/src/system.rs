@@ -202,7 +202,7 @@ impl<S: Scalar, Y: System<S> + ?Sized> System<S> for &Y {
     }
 }
 
-/// The rate alone, for those who state the criterion apart. Every [`System`] is one, its own criterion ignored.
+/// The rate alone, for those who state the criterion apart.
 pub trait Dynamics<S: Scalar> {
     /// The lengths of all vectors.
     fn dims(&self) -> Dims;
@@ -244,12 +244,17 @@ pub trait Dynamics<S: Scalar> {
     }
 }
 
-impl<S: Scalar, Y: System<S>> Dynamics<S> for Y {
+/// The rate of a system, its own criterion left out: a ready-made method with a criterion of one's own is
+/// `Pair { dynamics: RateOf(method), criterion }`.
+#[derive(Clone, Copy, Debug)]
+pub struct RateOf<Y>(pub Y);
+
+impl<S: Scalar, Y: System<S>> Dynamics<S> for RateOf<Y> {
     fn dims(&self) -> Dims {
-        System::dims(self)
+        self.0.dims()
     }
     fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> S {
-        System::rate(self, at, rate, tape, scratch).loss
+        self.0.rate(at, rate, tape, scratch).loss
     }
     fn pullback(
         &self,
@@ -265,7 +270,7 @@ impl<S: Scalar, Y: System<S>> Dynamics<S> for Y {
             criterion: S::ZERO,
             loss: loss_bar,
         };
-        System::pullback(self, at, tape, seed, bar, scratch);
+        self.0.pullback(at, tape, seed, bar, scratch);
     }
     fn pushforward(
         &self,
@@ -275,10 +280,10 @@ impl<S: Scalar, Y: System<S>> Dynamics<S> for Y {
         rate: &mut [S],
         scratch: &mut [S],
     ) -> S {
-        System::pushforward(self, at, tape, along, rate, scratch).loss
+        self.0.pushforward(at, tape, along, rate, scratch).loss
     }
     fn cost(&self) -> Cost {
-        System::cost(self)
+        self.0.cost()
     }
 }
 

@@ -44,8 +44,20 @@ impl<S: Scalar> OlaConfig<S> {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let all = [self.alpha, self.beta1, self.beta2, self.stability, self.eta, self.descent, self.tolerance];
-        if all_finite(&all) { Ok(()) } else { Err(Error::Invalid(Argument::Hyperparameter)) }
+        let all = [
+            self.alpha,
+            self.beta1,
+            self.beta2,
+            self.stability,
+            self.eta,
+            self.descent,
+            self.tolerance,
+        ];
+        if all_finite(&all) {
+            Ok(())
+        } else {
+            Err(Error::Invalid(Argument::Hyperparameter))
+        }
     }
 }
 
@@ -104,11 +116,18 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     /// Entries of working memory: five vectors and what the objective asks for.
     pub fn memory_len(objective: &O) -> usize {
         let vectors = objective.dim().saturating_mul(5);
-        vectors.saturating_add(objective.tape_len()).saturating_add(objective.scratch_len())
+        vectors
+            .saturating_add(objective.tape_len())
+            .saturating_add(objective.scratch_len())
     }
 
     /// Starts at x0; evaluates there once.
-    pub fn new(config: OlaConfig<S>, objective: O, x0: &[S], memory: &'m mut [S]) -> Result<Self, Error> {
+    pub fn new(
+        config: OlaConfig<S>,
+        objective: O,
+        x0: &[S],
+        memory: &'m mut [S],
+    ) -> Result<Self, Error> {
         config.check()?;
         let dim = objective.dim();
         exact(Argument::X0, dim, x0.len())?;
@@ -159,11 +178,20 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
             self.iterate()?;
         }
         let converged = self.gradient_max() < self.config.tolerance;
-        Ok(if converged { OlaStatus::Converged } else { OlaStatus::Running })
+        Ok(if converged {
+            OlaStatus::Converged
+        } else {
+            OlaStatus::Running
+        })
     }
 
     fn iterate(&mut self) -> Result<(), Error> {
-        let OlaConfig { beta1, beta2, stability, .. } = self.config;
+        let OlaConfig {
+            beta1,
+            beta2,
+            stability,
+            ..
+        } = self.config;
         let one = S::ONE;
         self.powers = (self.powers.0 * beta1, self.powers.1 * beta2);
         let (correct1, correct2) = (one - self.powers.0, one - self.powers.1);
@@ -177,9 +205,13 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         }
         let f_prev = self.f;
         self.iterations = self.iterations.saturating_add(1);
-        self.f = self.objective.value_gradient(self.x, self.gradient, self.tape, self.scratch);
+        self.f = self
+            .objective
+            .value_gradient(self.x, self.gradient, self.tape, self.scratch);
         if !(self.f.is_finite() && all_finite(self.x) && all_finite(self.gradient)) {
-            return Err(Error::NonFinite { step: self.iterations });
+            return Err(Error::NonFinite {
+                step: self.iterations,
+            });
         }
         if self.f_ref - self.f > self.config.descent * S::from_count(self.adaptations) {
             let fall = self.f - f_prev;
@@ -207,7 +239,9 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     }
     /// max |∇f(x_k)|
     pub fn gradient_max(&self) -> S {
-        self.gradient.iter().fold(S::ZERO, |max, g| max.max(g.abs()))
+        self.gradient
+            .iter()
+            .fold(S::ZERO, |max, g| max.max(g.abs()))
     }
     /// The current learning rate.
     pub fn alpha(&self) -> S {

@@ -62,14 +62,23 @@ pub struct WindowedOla<'z, S, O> {
 
 impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
     /// Starts at x0, with sensitivities over at most `window` steps. `z` has [`windowed_state_len`] entries.
-    pub fn new(config: OlaConfig<S>, objective: O, window: usize, x0: &[S], z: &'z mut [S]) -> Result<Self, Error> {
+    pub fn new(
+        config: OlaConfig<S>,
+        objective: O,
+        window: usize,
+        x0: &[S],
+        z: &'z mut [S],
+    ) -> Result<Self, Error> {
         config.check()?;
         exact(Argument::X0, objective.dim(), x0.len())?;
         exact(Argument::Rows, windowed_state_len(objective.dim()), z.len())?;
         let (x, moments) = split_mut(z, x0.len());
         copy(x, x0);
         moments.fill(S::ZERO);
-        let update = AdamUpdate { stability: config.stability, start: S::ZERO };
+        let update = AdamUpdate {
+            stability: config.stability,
+            start: S::ZERO,
+        };
         Ok(Self {
             config,
             method: Adam::with_update(objective, update).stop_on(Optimality::Value),
@@ -101,25 +110,55 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
         let workspace = memory.into();
         let plan = |epsilon, limit| {
             let time = S::from_count(self.iterations);
-            Euler::new(S::ONE).until(epsilon).at_most(limit).from_time(time).crossing(Crossing::Paper)
+            Euler::new(S::ONE)
+                .until(epsilon)
+                .at_most(limit)
+                .from_time(time)
+                .crossing(Crossing::Paper)
         };
-        let Workspace { rows, params, marks, store } = workspace;
+        let Workspace {
+            rows,
+            params,
+            marks,
+            store,
+        } = workspace;
         let f_ref = match self.f_ref {
             Some(f_ref) => f_ref,
             None => {
                 // Nothing has been evaluated yet: look at x0 without a step.
-                let lent = Workspace { rows: &mut *rows, params: &mut *params, marks: &mut [], store: () };
+                let lent = Workspace {
+                    rows: &mut *rows,
+                    params: &mut *params,
+                    marks: &mut [],
+                    store: (),
+                };
                 let mut run = plan(-S::MAX, 0).run(&self.method, &self.theta, self.z, lent)?;
                 run.advance(0)?.iterate().criterion
             }
         };
         // Strictly below the threshold, as in Algorithm 2.
         let threshold = (f_ref - self.config.descent * S::from_count(self.adaptations)).next_down();
-        let lent = Workspace { rows, params, marks, store };
+        let lent = Workspace {
+            rows,
+            params,
+            marks,
+            store,
+        };
         let mut run = plan(threshold, budget).record(&self.method, &self.theta, self.z, lent)?;
         let status = run.complete()?;
-        let (triggered, Iterate { steps, criterion: f, .. }) = (status.is_reached(), status.iterate());
-        let started = if triggered { Some(run.begin_adjoint(Crossing::Paper, S::ONE)) } else { None };
+        let (
+            triggered,
+            Iterate {
+                steps,
+                criterion: f,
+                ..
+            },
+        ) = (status.is_reached(), status.iterate());
+        let started = if triggered {
+            Some(run.begin_adjoint(Crossing::Paper, S::ONE))
+        } else {
+            None
+        };
         let window = match started {
             None => Window::Open { steps },
             Some(Err(Error::FlatCrossing { .. })) => Window::Flat { steps },
@@ -127,7 +166,12 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
             Some(Ok((finish, count))) => {
                 let gradient = run.sweep(finish, count).truncated(self.window).finish()?;
                 let sensitivity = gradient.theta.first().copied().unwrap_or(S::ZERO);
-                return Ok(self.close(gradient.state, f_ref, f, Window::Adapted { steps, sensitivity }));
+                return Ok(self.close(
+                    gradient.state,
+                    f_ref,
+                    f,
+                    Window::Adapted { steps, sensitivity },
+                ));
             }
         };
         Ok(self.close(run.into_state(), f_ref, f, window))

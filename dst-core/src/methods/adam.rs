@@ -22,7 +22,13 @@ pub type Adam<O, S> = Method<O, AdamUpdate<S>, 3, 4, 8>;
 impl<O, S: Scalar> Adam<O, S> {
     /// Over this objective, with ε = 1e-8 and t0 = 0.
     pub fn new(objective: O) -> Self {
-        Self::with_update(objective, AdamUpdate { stability: S::from_f64(1e-8), start: S::ZERO })
+        Self::with_update(
+            objective,
+            AdamUpdate {
+                stability: S::from_f64(1e-8),
+                start: S::ZERO,
+            },
+        )
     }
 }
 
@@ -36,7 +42,11 @@ impl<S: Scalar> Update<S, 3, 4> for AdamUpdate<S> {
         3
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> [Dual<S, K>; 4] {
+    fn coefficients<const K: usize>(
+        &self,
+        theta: impl Fn(usize) -> Dual<S, K>,
+        t: S,
+    ) -> [Dual<S, K>; 4] {
         let n = t - self.start + S::ONE;
         let (alpha, beta1, beta2) = (theta(0), theta(1), theta(2));
         let step = alpha / (1.0 - power(beta1, n));
@@ -55,7 +65,15 @@ impl<S: Scalar> Update<S, 3, 4> for AdamUpdate<S> {
         let v_next = beta2 * v + (1.0 - beta2) * (g * g);
         let corrected = inverse * v_next;
         // A variable whose gradient has always been zero: √ has no derivative there, and none is needed.
-        let root = if corrected.value > S::ZERO { corrected.sqrt() } else { Dual::constant(S::ZERO) };
-        [step * m_next / (root + Dual::constant(self.stability)), m - m_next, v - v_next]
+        let root = if corrected.value > S::ZERO {
+            corrected.sqrt()
+        } else {
+            Dual::constant(S::ZERO)
+        };
+        [
+            step * m_next / (root + Dual::constant(self.stability)),
+            m - m_next,
+            v - v_next,
+        ]
     }
 }

@@ -33,26 +33,48 @@ fn last<S: Scalar>(v: &[S]) -> S {
 
 impl<S: Scalar, Y: System<S>> Decrease<Y, S> {
     fn inner_point<'p>(&self, at: Point<'p, S>) -> Point<'p, S> {
-        Point { x: split(at.x, at.x.len().saturating_sub(1)).0, ..at }
+        Point {
+            x: split(at.x, at.x.len().saturating_sub(1)).0,
+            ..at
+        }
     }
 }
 
 impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
     fn dims(&self) -> Dims {
         let inner = self.inner.dims();
-        Dims { states: inner.states + 1, ..inner }
+        Dims {
+            states: inner.states + 1,
+            ..inner
+        }
     }
 
-    fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> Reading<S> {
+    fn rate(
+        &self,
+        at: Point<'_, S>,
+        rate: &mut [S],
+        tape: &mut [S],
+        scratch: &mut [S],
+    ) -> Reading<S> {
         let inner = self.inner_point(at);
         let (inner_rate, w_rate) = split_mut(rate, inner.x.len());
         let f = self.inner.rate(inner, inner_rate, tape, scratch).loss;
         let fall = last(at.x) - f;
         copy(w_rate, &[fall / self.h]);
-        Reading { criterion: fall, loss: f }
+        Reading {
+            criterion: fall,
+            loss: f,
+        }
     }
 
-    fn pullback(&self, at: Point<'_, S>, tape: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, scratch: &mut [S]) {
+    fn pullback(
+        &self,
+        at: Point<'_, S>,
+        tape: &[S],
+        seed: Seed<'_, S>,
+        bar: Bar<'_, S>,
+        scratch: &mut [S],
+    ) {
         let inner = self.inner_point(at);
         let (rate_bar, _) = split(seed.rate, inner.x.len());
         let fall_bar = last(seed.rate) / self.h + seed.criterion;
@@ -60,8 +82,21 @@ impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
         if let [w_bar] = w_bar {
             *w_bar += fall_bar;
         }
-        let seed = Seed { rate: rate_bar, criterion: S::ZERO, loss: seed.loss - fall_bar };
-        self.inner.pullback(inner, tape, seed, Bar { theta: bar.theta, x: x_bar }, scratch);
+        let seed = Seed {
+            rate: rate_bar,
+            criterion: S::ZERO,
+            loss: seed.loss - fall_bar,
+        };
+        self.inner.pullback(
+            inner,
+            tape,
+            seed,
+            Bar {
+                theta: bar.theta,
+                x: x_bar,
+            },
+            scratch,
+        );
     }
 
     fn pushforward(
@@ -75,11 +110,20 @@ impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
         let inner = self.inner_point(at);
         let (dx, _) = split(along.x, inner.x.len());
         let (inner_rate, w_rate) = split_mut(rate, inner.x.len());
-        let direction = Direction { theta: along.theta, x: dx };
-        let df = self.inner.pushforward(inner, tape, direction, inner_rate, scratch).loss;
+        let direction = Direction {
+            theta: along.theta,
+            x: dx,
+        };
+        let df = self
+            .inner
+            .pushforward(inner, tape, direction, inner_rate, scratch)
+            .loss;
         let fall = last(along.x) - df;
         copy(w_rate, &[fall / self.h]);
-        Reading { criterion: fall, loss: df }
+        Reading {
+            criterion: fall,
+            loss: df,
+        }
     }
 
     fn cost(&self) -> Cost {

@@ -65,7 +65,11 @@ impl<S: Scalar, A: StepSchedule<S>> Update<S, 1, 1> for Scaled<A> {
         self.schedule.params()
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> [Dual<S, K>; 1] {
+    fn coefficients<const K: usize>(
+        &self,
+        theta: impl Fn(usize) -> Dual<S, K>,
+        t: S,
+    ) -> [Dual<S, K>; 1] {
         [self.schedule.alpha(theta, t)]
     }
     #[inline(always)]

@@ -20,7 +20,11 @@ pub trait Update<S: Scalar, const B: usize, const C: usize> {
     fn params(&self) -> usize;
 
     /// c(θ, t); `theta(j)` is parameter j.
-    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> [Dual<S, K>; C];
+    fn coefficients<const K: usize>(
+        &self,
+        theta: impl Fn(usize) -> Dual<S, K>,
+        t: S,
+    ) -> [Dual<S, K>; C];
 
     /// A of variable `i`.
     fn rate<const K: usize>(
@@ -49,7 +53,11 @@ impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K>
     /// Over this objective, with the squared residual as criterion.
     pub const fn with_update(objective: O, update: U) -> Self {
         const { Self::DIRECTIONS };
-        Self { objective, update, criterion: Optimality::ResidualSquared }
+        Self {
+            objective,
+            update,
+            criterion: Optimality::ResidualSquared,
+        }
     }
 
     /// The same with another criterion.
@@ -97,7 +105,11 @@ impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K>
     {
         let (gradient, rest) = split(tape, dim);
         let (step, objective) = split(rest, self.step_len(dim));
-        Tape { gradient, step, objective }
+        Tape {
+            gradient,
+            step,
+            objective,
+        }
     }
 }
 
@@ -115,12 +127,22 @@ where
             .with_scratch(2 * dim + self.objective.scratch_len())
     }
 
-    fn rate(&self, p: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> Reading<S> {
+    fn rate(
+        &self,
+        p: Point<'_, S>,
+        rate: &mut [S],
+        tape: &mut [S],
+        scratch: &mut [S],
+    ) -> Reading<S> {
         let dim = self.objective.dim();
         let (gradient, rest) = split_mut(tape, dim);
         let (step, objective_tape) = split_mut(rest, self.step_len(dim));
-        let f = self.objective.value_gradient(block(p.x, 0, dim), gradient, objective_tape, scratch);
-        let c = self.update.coefficients(|j| Dual::<S, 0>::constant(at(p.theta, j)), p.t);
+        let f =
+            self.objective
+                .value_gradient(block(p.x, 0, dim), gradient, objective_tape, scratch);
+        let c = self
+            .update
+            .coefficients(|j| Dual::<S, 0>::constant(at(p.theta, j)), p.t);
         let blocks: [&[S]; B] = core::array::from_fn(|b| block(p.x, b, dim));
         for (i, &g) in gradient.iter().enumerate() {
             let z = blocks.map(|block| Dual::<S, 0>::constant(at(block, i)));
@@ -137,23 +159,42 @@ where
         } else {
             &*gradient
         };
-        Reading { criterion: self.criterion.value(f, residual), loss: f }
+        Reading {
+            criterion: self.criterion.value(f, residual),
+            loss: f,
+        }
     }
 
-    fn pullback(&self, p: Point<'_, S>, tape: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, scratch: &mut [S]) {
+    fn pullback(
+        &self,
+        p: Point<'_, S>,
+        tape: &[S],
+        seed: Seed<'_, S>,
+        bar: Bar<'_, S>,
+        scratch: &mut [S],
+    ) {
         let dim = self.objective.dim();
-        let Tape { gradient, step, objective } = self.tape(tape, dim);
+        let Tape {
+            gradient,
+            step,
+            objective,
+        } = self.tape(tape, dim);
         let (gradient_bar, rest) = split_mut(scratch, dim);
         let (step_bar, objective_scratch) = split_mut(rest, dim);
         gradient_bar.fill(S::ZERO);
         step_bar.fill(S::ZERO);
         let mut f_bar = seed.loss;
         if seed.criterion != S::ZERO {
-            let (residual, residual_bar) =
-                if U::PROJECTED { (step, &mut *step_bar) } else { (gradient, &mut *gradient_bar) };
+            let (residual, residual_bar) = if U::PROJECTED {
+                (step, &mut *step_bar)
+            } else {
+                (gradient, &mut *gradient_bar)
+            };
             f_bar += self.criterion.pull(residual, seed.criterion, residual_bar);
         }
-        let values = self.update.coefficients(|j| Dual::<S, 0>::constant(at(p.theta, j)), p.t);
+        let values = self
+            .update
+            .coefficients(|j| Dual::<S, 0>::constant(at(p.theta, j)), p.t);
         let mut next = 0;
         let c = values.map(|c| {
             next += 1;
@@ -164,7 +205,8 @@ where
             let z = core::array::from_fn(|b| Dual::variable(at(p.x, b * dim + i), b));
             let a = self.update.rate(i, &c, &z, Dual::variable(g, B));
             for (b, a) in a.into_iter().enumerate() {
-                let a_bar = at(seed.rate, b * dim + i) + if b == 0 { at(step_bar, i) } else { S::ZERO };
+                let a_bar =
+                    at(seed.rate, b * dim + i) + if b == 0 { at(step_bar, i) } else { S::ZERO };
                 let mut slopes = a.slope.into_iter();
                 for (block, slope) in slopes.by_ref().take(B).enumerate() {
                     add_at(bar.x, block * dim + i, a_bar * slope);
@@ -204,20 +246,36 @@ where
         scratch: &mut [S],
     ) -> Reading<S> {
         let dim = self.objective.dim();
-        let Tape { gradient, step, objective } = self.tape(tape, dim);
+        let Tape {
+            gradient,
+            step,
+            objective,
+        } = self.tape(tape, dim);
         let (dg, rest) = split_mut(scratch, dim);
         let (_, objective_scratch) = split_mut(rest, dim);
         let dx = block(along.x, 0, dim);
         dg.fill(S::ZERO);
-        self.objective.add_hessian_vector(block(p.x, 0, dim), dx, objective, dg, objective_scratch);
-        let theta = |j| Dual::<S, 1> { value: at(p.theta, j), slope: [at(along.theta, j)] };
+        self.objective
+            .add_hessian_vector(block(p.x, 0, dim), dx, objective, dg, objective_scratch);
+        let theta = |j| Dual::<S, 1> {
+            value: at(p.theta, j),
+            slope: [at(along.theta, j)],
+        };
         let c = self.update.coefficients(theta, p.t);
         for (i, (&g, &dg)) in gradient.iter().zip(dg.iter()).enumerate() {
             let z = core::array::from_fn(|b| Dual::<S, 1> {
                 value: at(p.x, b * dim + i),
                 slope: [at(along.x, b * dim + i)],
             });
-            let a = self.update.rate(i, &c, &z, Dual { value: g, slope: [dg] });
+            let a = self.update.rate(
+                i,
+                &c,
+                &z,
+                Dual {
+                    value: g,
+                    slope: [dg],
+                },
+            );
             for (b, a) in a.into_iter().enumerate() {
                 let [slope] = a.slope;
                 if let Some(entry) = rate.get_mut(b * dim + i) {
@@ -226,12 +284,21 @@ where
             }
         }
         let df = dot(gradient, dx);
-        let (residual, d_residual) =
-            if U::PROJECTED { (step, block(rate, 0, dim)) } else { (gradient, &*dg) };
-        Reading { criterion: self.criterion.push(residual, df, d_residual), loss: df }
+        let (residual, d_residual) = if U::PROJECTED {
+            (step, block(rate, 0, dim))
+        } else {
+            (gradient, &*dg)
+        };
+        Reading {
+            criterion: self.criterion.push(residual, df, d_residual),
+            loss: df,
+        }
     }
 
     fn cost(&self) -> Cost {
-        Cost { pullback: Some(2), pushforward: Some(2) }
+        Cost {
+            pullback: Some(2),
+            pushforward: Some(2),
+        }
     }
 }

@@ -23,7 +23,11 @@ impl<S: Scalar> Update<S, 2, 2> for HeavyBallUpdate {
         2
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, _: S) -> [Dual<S, K>; 2] {
+    fn coefficients<const K: usize>(
+        &self,
+        theta: impl Fn(usize) -> Dual<S, K>,
+        _: S,
+    ) -> [Dual<S, K>; 2] {
         [theta(0), theta(1)]
     }
     #[inline(always)]
@@ -59,7 +63,11 @@ impl<S: Scalar> Update<S, 2, 2> for NesterovUpdate {
         2
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, _: S) -> [Dual<S, K>; 2] {
+    fn coefficients<const K: usize>(
+        &self,
+        theta: impl Fn(usize) -> Dual<S, K>,
+        _: S,
+    ) -> [Dual<S, K>; 2] {
         [theta(0), theta(1)]
     }
     #[inline(always)]

@@ -17,7 +17,10 @@ pub struct Preconditioned<O> {
 impl<O> Preconditioned<O> {
     /// Over this objective, with the squared gradient norm as criterion.
     pub const fn new(objective: O) -> Self {
-        Self { objective, criterion: Optimality::ResidualSquared }
+        Self {
+            objective,
+            criterion: Optimality::ResidualSquared,
+        }
     }
 
     /// The same with another criterion.
@@ -34,16 +37,34 @@ impl<S: Scalar, O: Objective<S>> System<S> for Preconditioned<O> {
             .with_scratch(dim + self.objective.scratch_len())
     }
 
-    fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> Reading<S> {
+    fn rate(
+        &self,
+        at: Point<'_, S>,
+        rate: &mut [S],
+        tape: &mut [S],
+        scratch: &mut [S],
+    ) -> Reading<S> {
         let (gradient, objective_tape) = split_mut(tape, at.x.len());
-        let f = self.objective.value_gradient(at.x, gradient, objective_tape, scratch);
+        let f = self
+            .objective
+            .value_gradient(at.x, gradient, objective_tape, scratch);
         for ((rate, &theta), &g) in rate.iter_mut().zip(at.theta).zip(gradient.iter()) {
             *rate = theta * g;
         }
-        Reading { criterion: self.criterion.value(f, gradient), loss: f }
+        Reading {
+            criterion: self.criterion.value(f, gradient),
+            loss: f,
+        }
     }
 
-    fn pullback(&self, at: Point<'_, S>, tape: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, scratch: &mut [S]) {
+    fn pullback(
+        &self,
+        at: Point<'_, S>,
+        tape: &[S],
+        seed: Seed<'_, S>,
+        bar: Bar<'_, S>,
+        scratch: &mut [S],
+    ) {
         let (gradient, objective_tape) = split(tape, at.x.len());
         let (gradient_bar, objective_scratch) = split_mut(scratch, at.x.len());
         for ((bar, &theta), &a) in gradient_bar.iter_mut().zip(at.theta).zip(seed.rate) {
@@ -59,7 +80,13 @@ impl<S: Scalar, O: Objective<S>> System<S> for Preconditioned<O> {
         if f_bar != S::ZERO {
             add_scaled(bar.x, f_bar, gradient);
         }
-        self.objective.add_hessian_vector(at.x, gradient_bar, objective_tape, bar.x, objective_scratch);
+        self.objective.add_hessian_vector(
+            at.x,
+            gradient_bar,
+            objective_tape,
+            bar.x,
+            objective_scratch,
+        );
     }
 
     fn pushforward(
@@ -73,16 +100,27 @@ impl<S: Scalar, O: Objective<S>> System<S> for Preconditioned<O> {
         let (gradient, objective_tape) = split(tape, at.x.len());
         let (dg, objective_scratch) = split_mut(scratch, at.x.len());
         dg.fill(S::ZERO);
-        self.objective.add_hessian_vector(at.x, along.x, objective_tape, dg, objective_scratch);
-        let products = at.theta.iter().zip(along.theta).zip(gradient.iter().zip(dg.iter()));
+        self.objective
+            .add_hessian_vector(at.x, along.x, objective_tape, dg, objective_scratch);
+        let products = at
+            .theta
+            .iter()
+            .zip(along.theta)
+            .zip(gradient.iter().zip(dg.iter()));
         for (rate, ((&theta, &d_theta), (&g, &dg))) in rate.iter_mut().zip(products) {
             *rate = d_theta * g + theta * dg;
         }
         let df = dot(gradient, along.x);
-        Reading { criterion: self.criterion.push(gradient, df, dg), loss: df }
+        Reading {
+            criterion: self.criterion.push(gradient, df, dg),
+            loss: df,
+        }
     }
 
     fn cost(&self) -> Cost {
-        Cost { pullback: Some(2), pushforward: Some(2) }
+        Cost {
+            pullback: Some(2),
+            pushforward: Some(2),
+        }
     }
 }

@@ -32,7 +32,11 @@ impl<S: Scalar> Update<S, 1, 1> for BoxUpdate<'_, S> {
         1
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, _: S) -> [Dual<S, K>; 1] {
+    fn coefficients<const K: usize>(
+        &self,
+        theta: impl Fn(usize) -> Dual<S, K>,
+        _: S,
+    ) -> [Dual<S, K>; 1] {
         [theta(0)]
     }
     #[inline(always)]

@@ -1,5 +1,9 @@
 //! What the host tests share: N* as a plain function of θ and x0, and its derivative by differences.
 
+mod random;
+
+pub use random::RandomSystem;
+
 use dst_core::{Crossing, HeapMemory, Integrator, Mode, Plan, Sensitivity, System};
 
 /// A gradient, copied out of its memory.
@@ -45,7 +49,9 @@ pub fn answer<I: Integrator<f64>, Y: System<f64>>(
     slots: usize,
 ) -> Answer {
     let mut memory = HeapMemory::new(&plan, system, slots);
-    plan.sensitivity(system, theta, x0, &mut memory).unwrap().into()
+    plan.sensitivity(system, theta, x0, &mut memory)
+        .unwrap()
+        .into()
 }
 
 /// Differences of N* by every entry of θ and x0: central, extrapolated once, error O(δ⁴).
@@ -61,7 +67,10 @@ pub fn differences<I: Integrator<f64>, Y: System<f64>>(
     let reference = answer(plan, system, theta, x0, 4).steps;
     let n_star = |theta: &[f64], x0: &[f64]| {
         let answer = answer(plan, system, theta, x0, 4);
-        assert_eq!(answer.steps, reference, "N changes within the differences: choose another epsilon");
+        assert_eq!(
+            answer.steps, reference,
+            "N changes within the differences: choose another epsilon"
+        );
         answer.steps_star
     };
     let by_entry = |vector: &[f64], f: &dyn Fn(&[f64]) -> f64| {
@@ -78,5 +87,8 @@ pub fn differences<I: Integrator<f64>, Y: System<f64>>(
             })
             .collect()
     };
-    (by_entry(theta, &|t| n_star(t, x0)), by_entry(x0, &|x| n_star(theta, x)))
+    (
+        by_entry(theta, &|t| n_star(t, x0)),
+        by_entry(x0, &|x| n_star(theta, x)),
+    )
 }

@@ -5,10 +5,19 @@ use dst_core::{Error, HeapMemory, Integrator, Objective};
 use dst_models::{Close, CountedObjective, Counts, Logistic, Quadratic, Rosenbrock};
 
 /// Algorithm 2, line by line, with nothing shared: every α it passes through.
-fn algorithm_2<O: Objective<f64>>(c: OlaConfig<f64>, f: &O, x0: &[f64], iterations: usize) -> Vec<(f64, f64, f64)> {
+fn algorithm_2<O: Objective<f64>>(
+    c: OlaConfig<f64>,
+    f: &O,
+    x0: &[f64],
+    iterations: usize,
+) -> Vec<(f64, f64, f64)> {
     let d = x0.len();
     let evaluate = |x: &[f64]| {
-        let (mut g, mut tape, mut scratch) = (vec![0.0; d], vec![0.0; f.tape_len()], vec![0.0; f.scratch_len()]);
+        let (mut g, mut tape, mut scratch) = (
+            vec![0.0; d],
+            vec![0.0; f.tape_len()],
+            vec![0.0; f.scratch_len()],
+        );
         (f.value_gradient(x, &mut g, &mut tape, &mut scratch), g)
     };
     let (mut x, mut m, mut v) = (x0.to_vec(), vec![0.0; d], vec![0.0; d]);
@@ -29,7 +38,12 @@ fn algorithm_2<O: Objective<f64>>(c: OlaConfig<f64>, f: &O, x0: &[f64], iteratio
         if f_ref - f_new > c.descent * f64::from(updates) {
             let step = f_new - f_prev;
             if step != 0.0 {
-                let s: f64 = g_new.iter().zip(&direction).map(|(g, d)| g * d).sum::<f64>() / step;
+                let s: f64 = g_new
+                    .iter()
+                    .zip(&direction)
+                    .map(|(g, d)| g * d)
+                    .sum::<f64>()
+                    / step;
                 alpha -= c.eta * s;
             }
             f_ref = f_new;
@@ -40,9 +54,17 @@ fn algorithm_2<O: Objective<f64>>(c: OlaConfig<f64>, f: &O, x0: &[f64], iteratio
     history
 }
 
-fn follows_algorithm_2<O: Objective<f64>>(name: &str, config: OlaConfig<f64>, objective: O, x0: &[f64]) {
+fn follows_algorithm_2<O: Objective<f64>>(
+    name: &str,
+    config: OlaConfig<f64>,
+    objective: O,
+    x0: &[f64],
+) {
     let counts = Counts::default();
-    let counted = CountedObjective { inner: &objective, counts: &counts };
+    let counted = CountedObjective {
+        inner: &objective,
+        counts: &counts,
+    };
     let mut memory = vec![0.0; AdamOla::memory_len(&counted)];
     let mut ola = AdamOla::new(config, counted, x0, &mut memory).unwrap();
     let history = algorithm_2(config, &objective, x0, 200);
@@ -51,21 +73,46 @@ fn follows_algorithm_2<O: Objective<f64>>(name: &str, config: OlaConfig<f64>, ob
             break;
         }
         let ours = [ola.state()[0], ola.value(), ola.alpha()];
-        Close { rtol: 1e-9, atol: 1e-12 }.assert(&format!("{name}, iteration {k}"), &ours, &[x, f, alpha]);
-        assert_eq!(counts.rate.get(), k + 2, "one evaluation per iteration and one at the start");
+        Close {
+            rtol: 1e-9,
+            atol: 1e-12,
+        }
+        .assert(&format!("{name}, iteration {k}"), &ours, &[x, f, alpha]);
+        assert_eq!(
+            counts.rate.get(),
+            k + 2,
+            "one evaluation per iteration and one at the start"
+        );
     }
-    assert!(ola.adaptations() > 3, "{name}: {} adaptations", ola.adaptations());
+    assert!(
+        ola.adaptations() > 3,
+        "{name}: {} adaptations",
+        ola.adaptations()
+    );
     assert_ne!(ola.alpha(), config.alpha);
 }
 
-const BOWL: Quadratic<f64, 3> = Quadratic { lambda: [1.0, 3.0, 0.6], coupling: 0.2 };
+const BOWL: Quadratic<f64, 3> = Quadratic {
+    lambda: [1.0, 3.0, 0.6],
+    coupling: 0.2,
+};
 const X3: [f64; 3] = [1.0, -0.7, 0.4];
 
 #[test]
 fn one_step_is_algorithm_2() {
     follows_algorithm_2("bowl", OlaConfig::new(0.01, 1e-3, 1e-3), BOWL, &X3);
-    follows_algorithm_2("Rosenbrock", OlaConfig::new(0.005, 1e-5, 1e-3), Rosenbrock { c: 10.0 }, &[-0.5, 0.9]);
-    follows_algorithm_2("logistic", OlaConfig::new(0.01, 1e-4, 1e-4), Logistic::<f64, 3, 8>::sample(), &X3);
+    follows_algorithm_2(
+        "Rosenbrock",
+        OlaConfig::new(0.005, 1e-5, 1e-3),
+        Rosenbrock { c: 10.0 },
+        &[-0.5, 0.9],
+    );
+    follows_algorithm_2(
+        "logistic",
+        OlaConfig::new(0.01, 1e-4, 1e-4),
+        Logistic::<f64, 3, 8>::sample(),
+        &X3,
+    );
 }
 
 /// A window of one step is the one-step algorithm: same α at every adaptation.
@@ -81,9 +128,16 @@ fn a_window_of_one_step_is_adam_ola() {
     // Until f cannot fall by the growing threshold any more.
     while let Window::Adapted { steps, .. } = windowed.advance(1000, &mut lent).unwrap() {
         ola.advance(steps).unwrap();
-        assert_eq!((windowed.iterations(), windowed.adaptations()), (ola.iterations(), ola.adaptations()));
+        assert_eq!(
+            (windowed.iterations(), windowed.adaptations()),
+            (ola.iterations(), ola.adaptations())
+        );
         Close::relative(1e-9).assert("alpha", &[windowed.alpha()], &[ola.alpha()]);
-        Close { rtol: 1e-9, atol: 1e-12 }.assert("x", windowed.state(), ola.state());
+        Close {
+            rtol: 1e-9,
+            atol: 1e-12,
+        }
+        .assert("x", windowed.state(), ola.state());
         Close::relative(1e-9).assert("f", &[windowed.value()], &[ola.value()]);
     }
     assert!(windowed.adaptations() > 10, "{}", windowed.adaptations());
@@ -93,10 +147,14 @@ fn a_window_of_one_step_is_adam_ola() {
 #[test]
 fn a_long_window_sees_every_step() {
     // The threshold grows with the number of adaptations: force a long window by a large descent after the first.
-    let config = OlaConfig { eta: 0.0, ..OlaConfig::new(0.01, 0.0, 0.4) };
+    let config = OlaConfig {
+        eta: 0.0,
+        ..OlaConfig::new(0.01, 0.0, 0.4)
+    };
     let last_window = |alpha: f64| {
         let mut z = [0.0; 9];
-        let mut ola = WindowedOla::new(OlaConfig { alpha, ..config }, BOWL, usize::MAX, &X3, &mut z).unwrap();
+        let mut ola =
+            WindowedOla::new(OlaConfig { alpha, ..config }, BOWL, usize::MAX, &X3, &mut z).unwrap();
         let plan = dst_core::Euler::new(1.0).until(0.0);
         let mut lent = HeapMemory::new(&plan, ola.method(), 3);
         // Three windows: thresholds 0, 0.4, 0.8.
@@ -108,7 +166,9 @@ fn a_long_window_sees_every_step() {
     };
     let (windows, alpha) = last_window(0.01);
     assert_eq!(alpha, 0.01, "eta = 0 leaves alpha alone");
-    let Window::Adapted { steps, sensitivity } = windows[1] else { panic!("{windows:?}") };
+    let Window::Adapted { steps, sensitivity } = windows[1] else {
+        panic!("{windows:?}")
+    };
     assert!(steps > 10, "{windows:?}");
     // One truncated to a single step differs: the window matters.
     let mut z = [0.0; 9];
@@ -116,12 +176,24 @@ fn a_long_window_sees_every_step() {
     let plan = dst_core::Euler::new(1.0).until(0.0);
     let mut lent = HeapMemory::new(&plan, short.method(), 3);
     short.advance(10_000, &mut lent).unwrap();
-    let Window::Adapted { sensitivity: one, steps: same } = short.advance(10_000, &mut lent).unwrap() else { panic!() };
+    let Window::Adapted {
+        sensitivity: one,
+        steps: same,
+    } = short.advance(10_000, &mut lent).unwrap()
+    else {
+        panic!()
+    };
     assert_eq!(steps, same);
-    assert!(sensitivity < 2.0 * one && one < 0.0, "{sensitivity} over {steps} steps, {one} over one");
+    assert!(
+        sensitivity < 2.0 * one && one < 0.0,
+        "{sensitivity} over {steps} steps, {one} over one"
+    );
     // N ~ constant/α for small steps: dN/dα ≈ −N/α over the whole window.
     let expected = -(steps as f64) / 0.01;
-    assert!((sensitivity / expected - 1.0).abs() < 0.25, "{sensitivity} against about {expected}");
+    assert!(
+        (sensitivity / expected - 1.0).abs() < 0.25,
+        "{sensitivity} against about {expected}"
+    );
 }
 
 #[test]
@@ -153,5 +225,8 @@ fn divergence_is_reported_not_hidden() {
     let mut memory = vec![0.0; 15];
     let mut ola = AdamOla::new(config, BOWL, &X3, &mut memory).unwrap();
     let result = ola.advance(1000);
-    assert!(matches!(result, Err(Error::NonFinite { step }) if step == ola.iterations()), "{result:?}");
+    assert!(
+        matches!(result, Err(Error::NonFinite { step }) if step == ola.iterations()),
+        "{result:?}"
+    );
 }

@@ -1,10 +1,10 @@
 //! The gradient has the same bits for every number of slots and however the work is cut.
 
-use dst_core::{
-    Crossing, Derived, Dual, Error, Euler, Formula, HeapMemory, Heun, Integrator, Plan, Progress, Rk4, Scalar,
-    Status, Store, StoreFault, SymplecticEuler, System, Workspace,
-};
 use dst_core::methods::HeavyBall;
+use dst_core::{
+    Crossing, Derived, Dual, Error, Euler, Formula, HeapMemory, Heun, Integrator, Plan, Progress,
+    Rk4, Scalar, Status, Store, StoreFault, SymplecticEuler, System, Workspace,
+};
 use dst_models::Quadratic;
 
 /// A nonlinear oscillator with its own clock, so that a run stops after exactly as many steps as asked:
@@ -13,7 +13,12 @@ use dst_models::Quadratic;
 struct Clocked;
 
 impl<S: Scalar> Formula<S, 4, 2> for Clocked {
-    fn rate<const K: usize>(&self, theta: &[Dual<S, K>; 2], x: &[Dual<S, K>; 4], t: Dual<S, K>) -> [Dual<S, K>; 4] {
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; 2],
+        x: &[Dual<S, K>; 4],
+        t: Dual<S, K>,
+    ) -> [Dual<S, K>; 4] {
         let [q, _, v, fall] = *x;
         let push = theta[0] * q + theta[1] * q * q * q + 0.1 * v + t * 1e-3;
         [-v, -fall, push, Dual::literal(0.0)]
@@ -55,13 +60,20 @@ fn bits<I: Integrator<f64>, Y: System<f64>>(
             let mut sweep = run.adjoint(crossing, 1.0).unwrap();
             let mut last = usize::MAX;
             while let Progress::Running { remaining } = sweep.advance(budget).unwrap() {
-                assert!(remaining <= last, "progress goes back: {remaining} after {last}");
+                assert!(
+                    remaining <= last,
+                    "progress goes back: {remaining} after {last}"
+                );
                 last = remaining;
             }
             sweep.finish().unwrap()
         }
     };
-    let numbers = gradient.theta.iter().chain(gradient.x0).chain(gradient.state);
+    let numbers = gradient
+        .theta
+        .iter()
+        .chain(gradient.x0)
+        .chain(gradient.state);
     (gradient.steps, numbers.map(|v| v.to_bits()).collect())
 }
 
@@ -73,9 +85,17 @@ fn every_slot_count<I: Integrator<f64>>(make: impl Fn(f64) -> I) {
         let plan = make(h).until(0.0);
         let x0 = start(n, h);
         let reference = bits(plan, &system, &theta, &x0, n + 1, true, None);
-        assert!(reference.0.abs_diff(n) <= 1, "N = {}, wanted about {n}", reference.0);
+        assert!(
+            reference.0.abs_diff(n) <= 1,
+            "N = {}, wanted about {n}",
+            reference.0
+        );
         for s in 1..=n + 1 {
-            assert_eq!(bits(plan, &system, &theta, &x0, s, s % 2 == 0, None), reference, "N = {n}, {s} slots");
+            assert_eq!(
+                bits(plan, &system, &theta, &x0, s, s % 2 == 0, None),
+                reference,
+                "N = {n}, {s} slots"
+            );
         }
         for (s, budget) in [(1, 1), (3, 1), (3, 7), (5, 64), (n + 1, 3)] {
             let cut = bits(plan, &system, &theta, &x0, s, false, Some(budget));
@@ -106,13 +126,20 @@ fn symplectic() {
 
 #[test]
 fn a_taped_system_with_every_slot_count_and_with_records() {
-    let system = HeavyBall::new(Quadratic { lambda: [1.0, 3.0, 0.6], coupling: 0.2 });
+    let system = HeavyBall::new(Quadratic {
+        lambda: [1.0, 3.0, 0.6],
+        coupling: 0.2,
+    });
     let plan = Euler::new(1.0).until(1e-9);
     let (theta, x0) = ([0.2, 0.6], [1.0, -0.7, 0.4, 0.0, 0.0, 0.0]);
     let reference = bits(plan, &system, &theta, &x0, 1, false, None);
     for slots in 1..=reference.0 + 1 {
         for records in [false, true] {
-            assert_eq!(bits(plan, &system, &theta, &x0, slots, records, Some(5)), reference, "{slots} slots");
+            assert_eq!(
+                bits(plan, &system, &theta, &x0, slots, records, Some(5)),
+                reference,
+                "{slots} slots"
+            );
         }
     }
 }
@@ -132,12 +159,20 @@ impl Store<f64> for Pages {
     fn save(&mut self, slot: usize, state: &[f64], _: &[f64]) -> Result<(), StoreFault> {
         self.accesses += 1;
         self.pages.insert(slot, state.to_vec());
-        if self.accesses >= self.fail_at { Err(StoreFault) } else { Ok(()) }
+        if self.accesses >= self.fail_at {
+            Err(StoreFault)
+        } else {
+            Ok(())
+        }
     }
     fn load(&mut self, slot: usize, state: &mut [f64], _: &mut [f64]) -> Result<(), StoreFault> {
         self.accesses += 1;
         state.copy_from_slice(self.pages.get(&slot).ok_or(StoreFault)?);
-        if self.accesses >= self.fail_at { Err(StoreFault) } else { Ok(()) }
+        if self.accesses >= self.fail_at {
+            Err(StoreFault)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -151,8 +186,17 @@ fn any_store_gives_the_same_bits_and_its_failures_are_reported() {
         let mut rows = vec![0.0; dst_core::rows_len(dims, 1)];
         let mut params = vec![0.0; dst_core::params_len(dims)];
         let mut marks = [dst_core::Mark::EMPTY; 4];
-        let mut store = Pages { pages: Default::default(), accesses: 0, fail_at };
-        let lent = Workspace { rows: &mut rows, params: &mut params, marks: &mut marks, store: &mut store };
+        let mut store = Pages {
+            pages: Default::default(),
+            accesses: 0,
+            fail_at,
+        };
+        let lent = Workspace {
+            rows: &mut rows,
+            params: &mut params,
+            marks: &mut marks,
+            store: &mut store,
+        };
         let mut run = plan.record(&system, &theta, &x0, lent)?;
         run.complete()?;
         let g = run.adjoint(Crossing::Hermite, 1.0)?.finish()?;
@@ -163,6 +207,9 @@ fn any_store_gives_the_same_bits_and_its_failures_are_reported() {
     let (found, accesses) = attempt(usize::MAX).unwrap();
     assert_eq!(found, reference);
     for fail_at in 1..=accesses {
-        assert!(matches!(attempt(fail_at), Err(Error::Store { .. })), "access {fail_at}");
+        assert!(
+            matches!(attempt(fail_at), Err(Error::Store { .. })),
+            "access {fail_at}"
+        );
     }
 }

@@ -8,7 +8,11 @@ const THETA: f64 = 0.7;
 const X0: [f64; 2] = [1.0, 0.8];
 
 /// Errors of ∂T/∂(θ, x0), root mean square over several ε: a single one depends on where in the last step it falls.
-fn errors<I: Integrator<f64>>(make: impl Fn(f64) -> I, crossing: Crossing, steps: &[f64]) -> Vec<f64> {
+fn errors<I: Integrator<f64>>(
+    make: impl Fn(f64) -> I,
+    crossing: Crossing,
+    steps: &[f64],
+) -> Vec<f64> {
     let epsilons: Vec<f64> = (0..16).map(|i| 1e-2 * 1.1_f64.powi(i)).collect();
     steps
         .iter()
@@ -17,7 +21,11 @@ fn errors<I: Integrator<f64>>(make: impl Fn(f64) -> I, crossing: Crossing, steps
                 let (_, d_theta, d_x0, _) = Figure1::answer(THETA, X0, epsilon);
                 let plan = make(h).until(epsilon).crossing(crossing);
                 let a = answer(plan, &Derived::<_, 2, 1>::new(Figure1), &[THETA], &X0, 10);
-                relative_distance(&[a.theta[0], a.x0[0], a.x0[1]], &[d_theta, d_x0[0], d_x0[1]]).powi(2)
+                relative_distance(
+                    &[a.theta[0], a.x0[0], a.x0[1]],
+                    &[d_theta, d_x0[0], d_x0[1]],
+                )
+                .powi(2)
             });
             (squares.sum::<f64>() / epsilons.len() as f64).sqrt()
         })
@@ -28,7 +36,11 @@ fn errors<I: Integrator<f64>>(make: impl Fn(f64) -> I, crossing: Crossing, steps
 fn order<I: Integrator<f64>>(name: &str, make: impl Fn(f64) -> I, crossing: Crossing) -> f64 {
     let steps = [0.04, 0.02, 0.01, 0.005];
     let errors = errors(make, crossing, &steps);
-    let (x, y): (Vec<f64>, Vec<f64>) = steps.iter().zip(&errors).map(|(h, e)| (h.ln(), e.ln())).unzip();
+    let (x, y): (Vec<f64>, Vec<f64>) = steps
+        .iter()
+        .zip(&errors)
+        .map(|(h, e)| (h.ln(), e.ln()))
+        .unzip();
     let (mx, my) = (x.iter().sum::<f64>() / 4.0, y.iter().sum::<f64>() / 4.0);
     let covariance: f64 = x.iter().zip(&y).map(|(x, y)| (x - mx) * (y - my)).sum();
     let slope = covariance / x.iter().map(|x| (x - mx).powi(2)).sum::<f64>();

@@ -2,10 +2,15 @@
 
 use dst_core::checkpoint::{advances, optimum};
 use dst_core::methods::{Adam, HeavyBall, Preconditioned, Projected};
-use dst_core::{Crossing, Derived, Euler, HeapMemory, Integrator, Mode, Plan, Rk4, System, Uniform};
+use dst_core::{
+    Crossing, Derived, Euler, HeapMemory, Integrator, Mode, Plan, Rk4, System, Uniform,
+};
 use dst_models::{Countdown, Counted, CountedObjective, Counts, Figure1, Quadratic};
 
-const BOWL: Quadratic<f64, 3> = Quadratic { lambda: [1.0, 3.0, 0.6], coupling: 0.2 };
+const BOWL: Quadratic<f64, 3> = Quadratic {
+    lambda: [1.0, 3.0, 0.6],
+    coupling: 0.2,
+};
 
 /// Runs and returns (N, gradients forward, gradients backward, Hessian products backward).
 fn measure<I: Integrator<f64>, Y: System<f64>>(
@@ -27,10 +32,21 @@ fn measure<I: Integrator<f64>, Y: System<f64>>(
     let mut run = plan.record(system, theta, x0, &mut memory).unwrap();
     let steps = run.complete().unwrap().iterate().steps;
     let forward = counts.rate.get() - before.0;
-    assert_eq!(counts.pullback.get(), before.1, "no product on the way forward");
+    assert_eq!(
+        counts.pullback.get(),
+        before.1,
+        "no product on the way forward"
+    );
     let g = run.adjoint(crossing, 1.0).unwrap().finish().unwrap();
-    let backward = (counts.rate.get() - before.0 - forward, counts.pullback.get() - before.1);
-    assert_eq!(g.evaluations.rate, forward + backward.0, "the engine's own count");
+    let backward = (
+        counts.rate.get() - before.0 - forward,
+        counts.pullback.get() - before.1,
+    );
+    assert_eq!(
+        g.evaluations.rate,
+        forward + backward.0,
+        "the engine's own count"
+    );
     assert_eq!(g.evaluations.pullback, backward.1, "the engine's own count");
     (steps, forward, backward.0, backward.1)
 }
@@ -38,7 +54,10 @@ fn measure<I: Integrator<f64>, Y: System<f64>>(
 #[test]
 fn one_gradient_forward_one_hessian_product_backward() {
     let counts = Counts::default();
-    let objective = || CountedObjective { inner: BOWL, counts: &counts };
+    let objective = || CountedObjective {
+        inner: BOWL,
+        counts: &counts,
+    };
     let x = [1.0, -0.7, 0.4];
     let check = |name: &str, system: &dyn System<f64>, theta: &[f64], x0: &[f64]| {
         let plan = Euler::new(1.0).until(1e-6);
@@ -46,49 +65,109 @@ fn one_gradient_forward_one_hessian_product_backward() {
             // Every record kept: nothing is evaluated again.
             let (n, forward, again, products) =
                 measure(plan, &system, &counts, theta, x0, 4000, true, crossing);
-            assert_eq!((forward, again, products), (n + 1, 0, n + 1), "{name}, all kept, {crossing:?}, N = {n}");
+            assert_eq!(
+                (forward, again, products),
+                (n + 1, 0, n + 1),
+                "{name}, all kept, {crossing:?}, N = {n}"
+            );
             // Every state kept, without records: one gradient per step but the last, whose record is at hand.
             let (n, forward, again, products) =
                 measure(plan, &system, &counts, theta, x0, 4000, false, crossing);
-            assert_eq!((forward, again, products), (n + 1, n - 1, n + 1), "{name}, states kept, N = {n}");
+            assert_eq!(
+                (forward, again, products),
+                (n + 1, n - 1, n + 1),
+                "{name}, states kept, N = {n}"
+            );
             // Few slots: as many more as steps are recomputed.
-            let (n, forward, again, products) = measure(plan, &system, &counts, theta, x0, 4, false, crossing);
+            let (n, forward, again, products) =
+                measure(plan, &system, &counts, theta, x0, 4, false, crossing);
             let extra = optimum(n as u64, 4) as usize - n;
             assert_eq!((forward, products), (n + 1, n + 1), "{name}, 4 slots");
-            assert!(again >= extra + n - 1, "{name}: {again} cannot be less than {}", extra + n - 1);
-            assert!(again as f64 <= 1.2 * (extra + n) as f64, "{name}: {again} against {extra} + {n}");
+            assert!(
+                again >= extra + n - 1,
+                "{name}: {again} cannot be less than {}",
+                extra + n - 1
+            );
+            assert!(
+                again as f64 <= 1.2 * (extra + n) as f64,
+                "{name}: {again} against {extra} + {n}"
+            );
         }
         // The sharper crossings look at x_{N−1} once more.
-        let (n, _, again, products) = measure(plan, &system, &counts, theta, x0, 4000, true, Crossing::Hermite);
+        let (n, _, again, products) = measure(
+            plan,
+            &system,
+            &counts,
+            theta,
+            x0,
+            4000,
+            true,
+            Crossing::Hermite,
+        );
         assert_eq!((again, products), (1, n + 2), "{name}, Hermite");
     };
-    check("preconditioned", &Preconditioned::new(objective()), &[0.5, 0.2, 0.4], &x);
+    check(
+        "preconditioned",
+        &Preconditioned::new(objective()),
+        &[0.5, 0.2, 0.4],
+        &x,
+    );
     let ball = [1.0, -0.7, 0.4, 0.0, 0.0, 0.0];
-    check("heavy ball", &HeavyBall::new(objective()), &[0.2, 0.6], &ball);
+    check(
+        "heavy ball",
+        &HeavyBall::new(objective()),
+        &[0.2, 0.6],
+        &ball,
+    );
     let adam = [1.0, -0.7, 0.4, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     check("Adam", &Adam::new(objective()), &[0.05, 0.8, 0.9], &adam);
-    check("projected", &Projected::new(objective(), &[0.1], &[]), &[0.2], &x);
+    check(
+        "projected",
+        &Projected::new(objective(), &[0.1], &[]),
+        &[0.2],
+        &x,
+    );
 }
 
 #[test]
 fn a_running_loss_costs_one_product_more() {
     let counts = Counts::default();
-    let system = HeavyBall::new(CountedObjective { inner: BOWL, counts: &counts });
-    let plan = Euler::new(1.0).until(1e-6).running_loss(Uniform(0.1), 1.0).mode(Mode::Adjoint);
+    let system = HeavyBall::new(CountedObjective {
+        inner: BOWL,
+        counts: &counts,
+    });
+    let plan = Euler::new(1.0)
+        .until(1e-6)
+        .running_loss(Uniform(0.1), 1.0)
+        .mode(Mode::Adjoint);
     let mut memory = HeapMemory::with_records(&plan, &system, 4000);
-    let g = plan.gradient(&system, &[0.2, 0.6], &[1.0, -0.7, 0.4, 0.0, 0.0, 0.0], &mut memory).unwrap();
-    assert_eq!((counts.rate.get(), counts.pullback.get()), (g.steps + 1, g.steps + 2));
+    let g = plan
+        .gradient(
+            &system,
+            &[0.2, 0.6],
+            &[1.0, -0.7, 0.4, 0.0, 0.0, 0.0],
+            &mut memory,
+        )
+        .unwrap();
+    assert_eq!(
+        (counts.rate.get(), counts.pullback.get()),
+        (g.steps + 1, g.steps + 2)
+    );
 }
 
 #[test]
 fn the_front_door_counts_before_it_chooses() {
     let counts = Counts::default();
-    let system = Counted { inner: Derived::<_, 2, 1>::new(Figure1), counts: &counts };
+    let system = Counted {
+        inner: Derived::<_, 2, 1>::new(Figure1),
+        counts: &counts,
+    };
     let plan = Euler::new(0.05).until(1e-3);
     let tangent = |plan: Plan<f64, Euler<f64>>, slots: usize| {
         counts.pushforward.set(0);
         let mut memory = HeapMemory::new(&plan, &system, slots);
-        plan.sensitivity(&system, &[0.8], &[1.0, 0.9], &mut memory).unwrap();
+        plan.sensitivity(&system, &[0.8], &[1.0, 0.9], &mut memory)
+            .unwrap();
         counts.pushforward.get() > 0
     };
     // Three inputs in one dual chunk of four: 5 for a pullback against 1 + 3·2 for three directions with four slots.
@@ -104,25 +183,41 @@ fn the_front_door_counts_before_it_chooses() {
 #[test]
 fn tangent_mode_counts() {
     let counts = Counts::default();
-    let system = Counted { inner: Derived::<_, 2, 1>::new(Figure1), counts: &counts };
-    let plan = Rk4::new(0.05).until(1e-3).mode(Mode::Tangent).crossing(Crossing::Paper);
+    let system = Counted {
+        inner: Derived::<_, 2, 1>::new(Figure1),
+        counts: &counts,
+    };
+    let plan = Rk4::new(0.05)
+        .until(1e-3)
+        .mode(Mode::Tangent)
+        .crossing(Crossing::Paper);
     let mut memory = HeapMemory::new(&plan, &system, 2);
-    let s = plan.sensitivity(&system, &[0.8], &[1.0, 0.9], &mut memory).unwrap();
+    let s = plan
+        .sensitivity(&system, &[0.8], &[1.0, 0.9], &mut memory)
+        .unwrap();
     let per_pass = 4 * s.steps + 1;
     // The run itself, then two groups for three directions in two slots.
     assert_eq!(counts.rate.get(), 3 * per_pass);
     assert_eq!(counts.pushforward.get(), 3 * per_pass);
-    assert_eq!((s.evaluations.rate, s.evaluations.pushforward), (3 * per_pass, 3 * per_pass));
+    assert_eq!(
+        (s.evaluations.rate, s.evaluations.pushforward),
+        (3 * per_pass, 3 * per_pass)
+    );
 }
 
 /// Forward steps of the engine itself, counted in the system: evaluations less the one at x_N and the one that each of
 /// the N − 1 pullbacks without a record needs.
 fn executed(n: usize, slots: usize) -> usize {
     let counts = Counts::default();
-    let system = Counted { inner: Derived::<_, 1, 0>::new(Countdown), counts: &counts };
+    let system = Counted {
+        inner: Derived::<_, 1, 0>::new(Countdown),
+        counts: &counts,
+    };
     let plan = Euler::new(1.0).until(0.0).mode(Mode::Adjoint);
     let mut memory = HeapMemory::new(&plan, &system, slots);
-    let s = plan.sensitivity(&system, &[], &[n as f64 - 0.5], &mut memory).unwrap();
+    let s = plan
+        .sensitivity(&system, &[], &[n as f64 - 0.5], &mut memory)
+        .unwrap();
     assert_eq!(s.steps, n);
     // A formula has no tape, so nothing is evaluated for a pullback: what is left are forward steps.
     counts.rate.get() - 1
@@ -133,7 +228,10 @@ fn stays_near_the_optimum(slots: usize, mean_bound: f64, max_bound: f64) {
     let (mut sum, mut max, mut worst) = (0.0, 0.0, 0);
     for n in 30..=10_000 {
         let ratio = executed(n, slots) as f64 / optimum(n as u64, slots as u64) as f64;
-        assert!(ratio >= 1.0, "below the optimum at N = {n}, s = {slots}: the count is wrong");
+        assert!(
+            ratio >= 1.0,
+            "below the optimum at N = {n}, s = {slots}: the count is wrong"
+        );
         sum += ratio;
         if ratio > max {
             (max, worst) = (ratio, n);
@@ -141,7 +239,10 @@ fn stays_near_the_optimum(slots: usize, mean_bound: f64, max_bound: f64) {
     }
     let mean = sum / 9971.0;
     println!("s = {slots}: mean {mean:.5}, max {max:.4} at N = {worst}");
-    assert!(mean <= mean_bound && max <= max_bound, "s = {slots}: mean {mean}, max {max} at N = {worst}");
+    assert!(
+        mean <= mean_bound && max <= max_bound,
+        "s = {slots}: mean {mean}, max {max} at N = {worst}"
+    );
 }
 
 #[test]

@@ -24,9 +24,16 @@ fn a_countdown_has_gradient_one_exactly() {
 
 #[test]
 fn euler_on_exponential_decay_is_closed_form() {
-    for (theta, x0, epsilon, h) in [(1.3, 2.0, 1e-3, 0.07), (0.1, 1.0, 0.5, 0.01), (3.0, 5.0, 1e-8, 0.3)] {
+    for (theta, x0, epsilon, h) in [
+        (1.3, 2.0, 1e-3, 0.07),
+        (0.1, 1.0, 0.5, 0.01),
+        (3.0, 5.0, 1e-8, 0.3),
+    ] {
         for mode in MODES {
-            let plan = Euler::new(h).until(epsilon).crossing(Crossing::Interpolated).mode(mode);
+            let plan = Euler::new(h)
+                .until(epsilon)
+                .crossing(Crossing::Interpolated)
+                .mode(mode);
             let a = answer(plan, &Derived::<_, 1, 1>::new(Decay), &[theta], &[x0], 4);
             let (n, dn) = Decay::euler(theta, x0, epsilon, h);
             Close::relative(1e-12).assert("N*", &[a.steps_star], &[n]);
@@ -48,7 +55,11 @@ fn exponential_decay_converges_to_the_logarithm() {
         close.assert("dT/dx0", &a.x0, &[d_x0]);
         close.assert("dT/de", &[a.epsilon], &[d_epsilon]);
     }
-    Close::relative(1e-9).assert("half-life", &[Decay::gradient(0.1, 1.0, 0.5).0], &[-0.693_147_180_56 / 0.01]);
+    Close::relative(1e-9).assert(
+        "half-life",
+        &[Decay::gradient(0.1, 1.0, 0.5).0],
+        &[-0.693_147_180_56 / 0.01],
+    );
 }
 
 #[test]
@@ -76,13 +87,25 @@ fn a_rate_that_depends_on_time() {
     let (k, x0, xc) = (0.7, 2.0, 0.3);
     let (t, d_k, d_x0) = QuadraticInTime::answer(k, x0, xc);
     let plan = Rk4::new(0.005).until(xc).crossing(Crossing::Hermite);
-    let a = answer(plan, &Derived::<_, 1, 1>::new(QuadraticInTime), &[k], &[x0], 6);
+    let a = answer(
+        plan,
+        &Derived::<_, 1, 1>::new(QuadraticInTime),
+        &[k],
+        &[x0],
+        6,
+    );
     let close = Close::relative(1e-7);
     close.assert("T", &[a.time], &[t]);
     close.assert("dT/dk", &a.theta, &[d_k]);
     close.assert("dT/dx0", &a.x0, &[d_x0]);
     // Started later, the same flow needs the start time to be passed on.
-    let late = answer(plan.from_time(0.5), &Derived::<_, 1, 1>::new(QuadraticInTime), &[k], &[x0], 6);
+    let late = answer(
+        plan.from_time(0.5),
+        &Derived::<_, 1, 1>::new(QuadraticInTime),
+        &[k],
+        &[x0],
+        6,
+    );
     Close::relative(1e-7).assert("T from 0.5", &[late.time], &[(t * t + 0.25).sqrt()]);
 }
 
@@ -91,7 +114,13 @@ fn figure_1_of_the_paper() {
     let (theta, x0, epsilon) = (0.7, [1.0, 1.0], 1e-2);
     let (t, d_theta, d_x0, d_epsilon) = Figure1::answer(theta, x0, epsilon);
     let flow = Derived::<_, 2, 1>::new(Figure1);
-    let a = answer(Rk4::new(0.002).until(epsilon).crossing(Crossing::Hermite), &flow, &[theta], &x0, 8);
+    let a = answer(
+        Rk4::new(0.002).until(epsilon).crossing(Crossing::Hermite),
+        &flow,
+        &[theta],
+        &x0,
+        8,
+    );
     let close = Close::relative(1e-6);
     close.assert("T", &[a.time], &[t]);
     close.assert("dT/dtheta", &a.theta, &[d_theta]);
@@ -99,7 +128,13 @@ fn figure_1_of_the_paper() {
     close.assert("dT/de", &[a.epsilon], &[d_epsilon]);
     // Definition 3, by hand: −h·S/(J_N − J_{N−1}) with x_N = ((1−h)^N, (1−4hθ)^N).
     let h = 0.05;
-    let a = answer(Euler::new(h).until(epsilon).crossing(Crossing::Paper), &flow, &[theta], &x0, 8);
+    let a = answer(
+        Euler::new(h).until(epsilon).crossing(Crossing::Paper),
+        &flow,
+        &[theta],
+        &x0,
+        8,
+    );
     let j = |n: i32| (1.0 - h).powi(2 * n) + 16.0 * (1.0 - 4.0 * h * theta).powi(2 * n);
     let n = a.steps as i32;
     assert!(j(n) <= epsilon && j(n - 1) > epsilon, "N = {n}");

@@ -2,8 +2,9 @@
 
 use dst_core::adapt::{AdamOla, OlaConfig, WindowedOla};
 use dst_core::{
-    Argument, Bar, Cost, Crossing, Derived, Dims, Error, Euler, HeapMemory, Integrator, Mark, Memory, Mode, Point,
-    Reading, Rk4, Seed, Slots, Status, SymplecticEuler, System, Workspace, formula,
+    Argument, Bar, Cost, Crossing, Derived, Dims, Error, Euler, HeapMemory, Integrator, Mark,
+    Memory, Mode, Point, Reading, Rk4, Seed, Slots, Status, SymplecticEuler, System, Workspace,
+    formula,
 };
 use dst_models::{BouncingBall, Countdown, Decay, Figure1, Quadratic};
 
@@ -16,49 +17,126 @@ fn flow() -> Derived<Figure1, 2, 1> {
 #[test]
 fn wrong_lengths_name_the_argument() {
     let plan = Euler::new(0.05).until(1e-3);
-    let e = plan.sensitivity(&flow(), &[1.0, 2.0], &[1.0, 1.0], &mut Small::new()).unwrap_err();
-    assert_eq!(e, Error::Length { argument: Argument::Theta, needed: 1, given: 2 });
+    let e = plan
+        .sensitivity(&flow(), &[1.0, 2.0], &[1.0, 1.0], &mut Small::new())
+        .unwrap_err();
+    assert_eq!(
+        e,
+        Error::Length {
+            argument: Argument::Theta,
+            needed: 1,
+            given: 2
+        }
+    );
     assert_eq!(e.to_string(), "theta needs 1 entries, got 2");
-    let e = plan.sensitivity(&flow(), &[1.0], &[1.0], &mut Small::new()).unwrap_err();
-    assert_eq!(e, Error::Length { argument: Argument::X0, needed: 2, given: 1 });
+    let e = plan
+        .sensitivity(&flow(), &[1.0], &[1.0], &mut Small::new())
+        .unwrap_err();
+    assert_eq!(
+        e,
+        Error::Length {
+            argument: Argument::X0,
+            needed: 2,
+            given: 1
+        }
+    );
     // RK4 keeps three stage states twice: 13 rows of two.
     let mut short = Memory::<f64, 2, 1, 4, 12>::new();
-    let e = Rk4::new(0.05).until(1e-3).sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut short).unwrap_err();
-    assert_eq!(e, Error::Length { argument: Argument::Rows, needed: 26, given: 24 });
+    let e = Rk4::new(0.05)
+        .until(1e-3)
+        .sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut short)
+        .unwrap_err();
+    assert_eq!(
+        e,
+        Error::Length {
+            argument: Argument::Rows,
+            needed: 26,
+            given: 24
+        }
+    );
     let mut narrow = Memory::<f64, 2, 0, 4>::new();
-    let e = plan.sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut narrow).unwrap_err();
-    assert_eq!(e, Error::Length { argument: Argument::Params, needed: 2, given: 0 });
+    let e = plan
+        .sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut narrow)
+        .unwrap_err();
+    assert_eq!(
+        e,
+        Error::Length {
+            argument: Argument::Params,
+            needed: 2,
+            given: 0
+        }
+    );
     let mut thin = Memory::<f64, 2, 1, 4, 13, 1>::new();
-    let e = plan.sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut thin).unwrap_err();
-    assert_eq!(e, Error::Length { argument: Argument::Slots, needed: 8, given: 4 });
+    let e = plan
+        .sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut thin)
+        .unwrap_err();
+    assert_eq!(
+        e,
+        Error::Length {
+            argument: Argument::Slots,
+            needed: 8,
+            given: 4
+        }
+    );
 }
 
 #[test]
 fn no_slots() {
     let mut memory = Memory::<f64, 2, 1, 0>::new();
-    let e = Euler::new(0.05).until(1e-3).sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut memory).unwrap_err();
+    let e = Euler::new(0.05)
+        .until(1e-3)
+        .sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut memory)
+        .unwrap_err();
     assert_eq!(e, Error::NoSlots);
     // A plain run needs none.
-    assert!(Euler::new(0.05).until(1e-3).run(&flow(), &[1.0], &[1.0, 1.0], &mut memory).is_ok());
+    assert!(
+        Euler::new(0.05)
+            .until(1e-3)
+            .run(&flow(), &[1.0], &[1.0, 1.0], &mut memory)
+            .is_ok()
+    );
 }
 
 #[test]
 fn numbers_out_of_range() {
     let attempt = |h: f64, epsilon: f64, t0: f64, theta: f64, x: f64| {
         let plan = Euler::new(h).until(epsilon).from_time(t0);
-        plan.sensitivity(&flow(), &[theta], &[x, 1.0], &mut Small::new()).map(|_| ()).unwrap_err()
+        plan.sensitivity(&flow(), &[theta], &[x, 1.0], &mut Small::new())
+            .map(|_| ())
+            .unwrap_err()
     };
     for h in [0.0, -0.1, f64::NAN, f64::INFINITY] {
-        assert_eq!(attempt(h, 1e-3, 0.0, 1.0, 1.0), Error::Invalid(Argument::StepSize), "{h}");
+        assert_eq!(
+            attempt(h, 1e-3, 0.0, 1.0, 1.0),
+            Error::Invalid(Argument::StepSize),
+            "{h}"
+        );
     }
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        assert_eq!(attempt(0.1, bad, 0.0, 1.0, 1.0), Error::Invalid(Argument::Epsilon));
-        assert_eq!(attempt(0.1, 1e-3, bad, 1.0, 1.0), Error::Invalid(Argument::StartTime));
-        assert_eq!(attempt(0.1, 1e-3, 0.0, bad, 1.0), Error::Invalid(Argument::Theta));
-        assert_eq!(attempt(0.1, 1e-3, 0.0, 1.0, bad), Error::Invalid(Argument::X0));
+        assert_eq!(
+            attempt(0.1, bad, 0.0, 1.0, 1.0),
+            Error::Invalid(Argument::Epsilon)
+        );
+        assert_eq!(
+            attempt(0.1, 1e-3, bad, 1.0, 1.0),
+            Error::Invalid(Argument::StartTime)
+        );
+        assert_eq!(
+            attempt(0.1, 1e-3, 0.0, bad, 1.0),
+            Error::Invalid(Argument::Theta)
+        );
+        assert_eq!(
+            attempt(0.1, 1e-3, 0.0, 1.0, bad),
+            Error::Invalid(Argument::X0)
+        );
     }
-    let plan = Euler::new(0.1).until(1e-3).running_loss(dst_core::Uniform(1.0), f64::NAN);
-    let e = plan.gradient(&flow(), &[1.0], &[1.0, 1.0], &mut Small::new()).map(|_| ()).unwrap_err();
+    let plan = Euler::new(0.1)
+        .until(1e-3)
+        .running_loss(dst_core::Uniform(1.0), f64::NAN);
+    let e = plan
+        .gradient(&flow(), &[1.0], &[1.0, 1.0], &mut Small::new())
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!(e, Error::Invalid(Argument::TimeWeight));
 }
 
@@ -66,20 +144,36 @@ fn numbers_out_of_range() {
 fn no_gradient_without_a_stop() {
     for mode in [Mode::Adjoint, Mode::Tangent, Mode::Auto] {
         let plan = Euler::new(0.05).until(1e-3).at_most(10).mode(mode);
-        let e = plan.sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut Small::new()).unwrap_err();
+        let e = plan
+            .sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut Small::new())
+            .unwrap_err();
         assert_eq!(e, Error::NotStopped { steps: 10 });
         // N = 0: the criterion holds at once.
-        let e = plan.sensitivity(&flow(), &[1.0], &[1e-3, 1e-3], &mut Small::new()).unwrap_err();
+        let e = plan
+            .sensitivity(&flow(), &[1.0], &[1e-3, 1e-3], &mut Small::new())
+            .unwrap_err();
         assert_eq!(e, Error::StoppedAtStart);
     }
     // Asked before the run has begun, or half-way.
     let (mut memory, system) = (Small::new(), flow());
     let plan = Euler::new(0.05).until(1e-3);
-    let run = plan.record(&system, &[1.0], &[1.0, 1.0], &mut memory).unwrap();
-    assert_eq!(run.adjoint(Crossing::Paper, 1.0).map(|_| ()).unwrap_err(), Error::NotStopped { steps: 0 });
-    let mut run = plan.record(&system, &[1.0], &[1.0, 1.0], &mut memory).unwrap();
+    let run = plan
+        .record(&system, &[1.0], &[1.0, 1.0], &mut memory)
+        .unwrap();
+    assert_eq!(
+        run.adjoint(Crossing::Paper, 1.0).map(|_| ()).unwrap_err(),
+        Error::NotStopped { steps: 0 }
+    );
+    let mut run = plan
+        .record(&system, &[1.0], &[1.0, 1.0], &mut memory)
+        .unwrap();
     assert!(matches!(run.advance(3), Ok(Status::Running(_))));
-    assert_eq!(run.tangent(Crossing::Paper, 1.0, true).map(|_| ()).unwrap_err(), Error::NotStopped { steps: 3 });
+    assert_eq!(
+        run.tangent(Crossing::Paper, 1.0, true)
+            .map(|_| ())
+            .unwrap_err(),
+        Error::NotStopped { steps: 3 }
+    );
 }
 
 #[test]
@@ -91,19 +185,29 @@ fn a_flat_crossing_is_refused_whatever_its_scale() {
         for mode in [Mode::Adjoint, Mode::Tangent] {
             let mut memory = Memory::<f64, 1, 1, 3>::new();
             let plan = slow.mode(mode);
-            let e = plan.sensitivity(&Derived::<_, 1, 1>::new(Decay), &[1.0], &x0, &mut memory).unwrap_err();
+            let e = plan
+                .sensitivity(&Derived::<_, 1, 1>::new(Decay), &[1.0], &x0, &mut memory)
+                .unwrap_err();
             assert!(matches!(e, Error::FlatCrossing { .. }), "{scale}: {e}");
         }
         // A healthy crossing at the same scale is not.
         let mut memory = Memory::<f64, 1, 1, 3>::new();
         let plan = Euler::new(0.1).until(scale * 0.5);
-        let s = plan.sensitivity(&Derived::<_, 1, 1>::new(Decay), &[1.0], &x0, &mut memory).unwrap();
-        assert!(s.stop.condition.rounding > 1e12 && s.stop.condition.transversality > 0.5, "{:?}", s.stop);
+        let s = plan
+            .sensitivity(&Derived::<_, 1, 1>::new(Decay), &[1.0], &x0, &mut memory)
+            .unwrap();
+        assert!(
+            s.stop.condition.rounding > 1e12 && s.stop.condition.transversality > 0.5,
+            "{:?}",
+            s.stop
+        );
     }
     // J rises at x_N although it fell over the step: the slope points the wrong way.
     let bounce = formula!(|_theta: 1, x: 2, _t| [1.0 + x[0] * 0.0, x[1] * 0.0], |x| x[0] * x[0]);
     let plan = Euler::new(1.0).until(0.05).crossing(Crossing::Slope);
-    let e = plan.sensitivity(&bounce, &[1.0], &[0.8, 0.0], &mut Small::new()).unwrap_err();
+    let e = plan
+        .sensitivity(&bounce, &[1.0], &[0.8, 0.0], &mut Small::new())
+        .unwrap_err();
     assert_eq!(e, Error::FlatCrossing { step: 1 });
 }
 
@@ -111,11 +215,21 @@ fn a_flat_crossing_is_refused_whatever_its_scale() {
 fn the_symplectic_method_wants_pairs() {
     let mut memory = Memory::<f64, 1, 1, 3>::new();
     let plan = SymplecticEuler::new(0.1).until(0.5);
-    let e = plan.sensitivity(&Derived::<_, 1, 1>::new(Decay), &[1.0], &[1.0], &mut memory).unwrap_err();
+    let e = plan
+        .sensitivity(&Derived::<_, 1, 1>::new(Decay), &[1.0], &[1.0], &mut memory)
+        .unwrap_err();
     assert_eq!(e, Error::OddState { states: 1 });
     let mut memory = Memory::<f64, 2, 1, 3>::new();
     let plan = SymplecticEuler::new(0.1).until(0.0);
-    assert!(plan.sensitivity(&Derived::<_, 2, 1>::new(BouncingBall), &[8.0], &[1.0, 0.0], &mut memory).is_ok());
+    assert!(
+        plan.sensitivity(
+            &Derived::<_, 2, 1>::new(BouncingBall),
+            &[8.0],
+            &[1.0, 0.0],
+            &mut memory
+        )
+        .is_ok()
+    );
 }
 
 /// Has neither derivative.
@@ -125,11 +239,27 @@ impl System<f64> for Opaque {
     fn dims(&self) -> Dims {
         Dims::new(1, 0)
     }
-    fn rate(&self, at: Point<'_, f64>, rate: &mut [f64], _: &mut [f64], _: &mut [f64]) -> Reading<f64> {
+    fn rate(
+        &self,
+        at: Point<'_, f64>,
+        rate: &mut [f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) -> Reading<f64> {
         rate[0] = at.x[0];
-        Reading { criterion: at.x[0], loss: 0.0 }
+        Reading {
+            criterion: at.x[0],
+            loss: 0.0,
+        }
     }
-    fn pullback(&self, _: Point<'_, f64>, _: &[f64], seed: Seed<'_, f64>, bar: Bar<'_, f64>, _: &mut [f64]) {
+    fn pullback(
+        &self,
+        _: Point<'_, f64>,
+        _: &[f64],
+        seed: Seed<'_, f64>,
+        bar: Bar<'_, f64>,
+        _: &mut [f64],
+    ) {
         bar.x[0] += seed.rate[0] + seed.criterion;
     }
     fn cost(&self) -> Cost {
@@ -142,13 +272,23 @@ fn missing_derivatives_are_named() {
     let attempt = |cost: Cost, mode: Mode| {
         let mut memory = Memory::<f64, 1, 0, 3>::new();
         let plan = Euler::new(0.1).until(0.5).mode(mode);
-        plan.sensitivity(&Opaque(cost), &[], &[1.0], &mut memory).map(|_| ())
+        plan.sensitivity(&Opaque(cost), &[], &[1.0], &mut memory)
+            .map(|_| ())
     };
-    let only_pullback = Cost { pullback: Some(1), pushforward: None };
+    let only_pullback = Cost {
+        pullback: Some(1),
+        pushforward: None,
+    };
     assert_eq!(attempt(only_pullback, Mode::Auto), Ok(()));
     assert_eq!(attempt(only_pullback, Mode::Adjoint), Ok(()));
-    assert_eq!(attempt(only_pullback, Mode::Tangent), Err(Error::NoPushforward));
-    let nothing = Cost { pullback: None, pushforward: None };
+    assert_eq!(
+        attempt(only_pullback, Mode::Tangent),
+        Err(Error::NoPushforward)
+    );
+    let nothing = Cost {
+        pullback: None,
+        pushforward: None,
+    };
     assert_eq!(attempt(nothing, Mode::Adjoint), Err(Error::NoPullback));
     assert_eq!(attempt(nothing, Mode::Auto), Err(Error::NoPushforward));
 }
@@ -159,12 +299,24 @@ fn divergence_is_reported_with_its_step() {
     let diverging = formula!(|theta: 1, x: 2, _t| [theta[0] * x[0], x[1] * 0.0], |x| x[0] * x[0]);
     let mut memory = Small::new();
     let theta = [30.0];
-    let mut run = Euler::new(1.0).until(1e-3).record(&diverging, &theta, &[1.0, 1.0], &mut memory).unwrap();
-    let Err(e @ Error::NonFinite { step }) = run.complete().map(|_| ()) else { panic!("no divergence") };
+    let mut run = Euler::new(1.0)
+        .until(1e-3)
+        .record(&diverging, &theta, &[1.0, 1.0], &mut memory)
+        .unwrap();
+    let Err(e @ Error::NonFinite { step }) = run.complete().map(|_| ()) else {
+        panic!("no divergence")
+    };
     // J = 29^(2k) overflows first, at 29^(2k) > 1.8e308.
     assert_eq!(step, 106);
-    assert_eq!(run.complete().map(|_| ()).unwrap_err(), e, "an error is final");
-    assert_eq!(run.adjoint(Crossing::Paper, 1.0).map(|_| ()).unwrap_err(), e);
+    assert_eq!(
+        run.complete().map(|_| ()).unwrap_err(),
+        e,
+        "an error is final"
+    );
+    assert_eq!(
+        run.adjoint(Crossing::Paper, 1.0).map(|_| ()).unwrap_err(),
+        e
+    );
 }
 
 #[test]
@@ -173,7 +325,11 @@ fn the_best_iterate_survives_an_interruption() {
     let swing = formula!(|_theta: 1, x: 2, _t| [-x[1], x[0] + 0.0], |x| x[0] * x[0]);
     let mut memory = Small::new();
     let theta = [0.0];
-    let mut run = Euler::new(0.1).until(1e-9).at_most(40).run(&swing, &theta, &[1.0, 0.0], &mut memory).unwrap();
+    let mut run = Euler::new(0.1)
+        .until(1e-9)
+        .at_most(40)
+        .run(&swing, &theta, &[1.0, 0.0], &mut memory)
+        .unwrap();
     let (mut best, mut best_state) = (f64::INFINITY, vec![]);
     loop {
         let status = run.advance(1).unwrap();
@@ -184,7 +340,12 @@ fn the_best_iterate_survives_an_interruption() {
         if i.criterion < best {
             (best, best_state) = (i.criterion, i.state.to_vec());
         }
-        assert_eq!((i.best_criterion, i.best), (best, best_state.as_slice()), "step {}", i.steps);
+        assert_eq!(
+            (i.best_criterion, i.best),
+            (best, best_state.as_slice()),
+            "step {}",
+            i.steps
+        );
         if let Status::StepLimit(i) = status {
             assert_eq!(i.steps, 40);
             assert!(i.best_criterion < 0.01 && i.criterion > i.best_criterion);
@@ -196,28 +357,71 @@ fn the_best_iterate_survives_an_interruption() {
 #[test]
 fn a_limit_of_zero_steps_only_looks() {
     let (mut memory, flow) = (Small::new(), flow());
-    let mut run = Euler::new(0.1).until(1e-3).at_most(0).run(&flow, &[1.0], &[1.0, 1.0], &mut memory).unwrap();
-    let Status::StepLimit(i) = run.complete().unwrap() else { panic!() };
+    let mut run = Euler::new(0.1)
+        .until(1e-3)
+        .at_most(0)
+        .run(&flow, &[1.0], &[1.0, 1.0], &mut memory)
+        .unwrap();
+    let Status::StepLimit(i) = run.complete().unwrap() else {
+        panic!()
+    };
     assert_eq!((i.steps, i.criterion), (0, 17.0));
     assert!(i.previous.is_nan());
 }
 
 #[test]
 fn adaptation_checks_its_arguments() {
-    let bowl = Quadratic { lambda: [1.0, 2.0], coupling: 0.0 };
+    let bowl = Quadratic {
+        lambda: [1.0, 2.0],
+        coupling: 0.0,
+    };
     let config = OlaConfig::new(0.1, 1e-3, 1e-3);
     let mut memory = [0.0; 10];
-    let e = AdamOla::new(config, &bowl, &[1.0], &mut memory).map(|_| ()).unwrap_err();
-    assert_eq!(e, Error::Length { argument: Argument::X0, needed: 2, given: 1 });
-    let e = AdamOla::new(config, &bowl, &[1.0, 1.0], &mut memory[..9]).map(|_| ()).unwrap_err();
-    assert_eq!(e, Error::Length { argument: Argument::Rows, needed: 10, given: 9 });
-    let bad = OlaConfig { eta: f64::NAN, ..config };
-    let e = AdamOla::new(bad, &bowl, &[1.0, 1.0], &mut memory).map(|_| ()).unwrap_err();
+    let e = AdamOla::new(config, &bowl, &[1.0], &mut memory)
+        .map(|_| ())
+        .unwrap_err();
+    assert_eq!(
+        e,
+        Error::Length {
+            argument: Argument::X0,
+            needed: 2,
+            given: 1
+        }
+    );
+    let e = AdamOla::new(config, &bowl, &[1.0, 1.0], &mut memory[..9])
+        .map(|_| ())
+        .unwrap_err();
+    assert_eq!(
+        e,
+        Error::Length {
+            argument: Argument::Rows,
+            needed: 10,
+            given: 9
+        }
+    );
+    let bad = OlaConfig {
+        eta: f64::NAN,
+        ..config
+    };
+    let e = AdamOla::new(bad, &bowl, &[1.0, 1.0], &mut memory)
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!(e, Error::Invalid(Argument::Hyperparameter));
-    let e = AdamOla::new(config, &bowl, &[f64::NAN, 1.0], &mut memory).map(|_| ()).unwrap_err();
+    let e = AdamOla::new(config, &bowl, &[f64::NAN, 1.0], &mut memory)
+        .map(|_| ())
+        .unwrap_err();
     assert_eq!(e, Error::NonFinite { step: 0 });
-    let e = WindowedOla::new(config, &bowl, 1, &[1.0, 1.0], &mut memory[..5]).map(|_| ()).unwrap_err();
-    assert_eq!(e, Error::Length { argument: Argument::Rows, needed: 6, given: 5 });
+    let e = WindowedOla::new(config, &bowl, 1, &[1.0, 1.0], &mut memory[..5])
+        .map(|_| ())
+        .unwrap_err();
+    assert_eq!(
+        e,
+        Error::Length {
+            argument: Argument::Rows,
+            needed: 6,
+            given: 5
+        }
+    );
 }
 
 #[test]
@@ -225,9 +429,23 @@ fn a_store_that_is_too_small_is_refused_at_the_door() {
     let system = Derived::<_, 1, 0>::new(Countdown);
     let plan = Euler::new(1.0).until(0.0);
     let (mut rows, mut params, mut marks, mut slots) = ([0.0; 7], [], [Mark::EMPTY; 4], [0.0; 3]);
-    let lent =
-        Workspace { rows: &mut rows, params: &mut params, marks: &mut marks, store: Slots::new(&mut slots) };
-    let e = plan.record(&system, &[], &[5.0], lent).map(|_| ()).unwrap_err();
-    assert_eq!(e, Error::Length { argument: Argument::Slots, needed: 4, given: 3 });
+    let lent = Workspace {
+        rows: &mut rows,
+        params: &mut params,
+        marks: &mut marks,
+        store: Slots::new(&mut slots),
+    };
+    let e = plan
+        .record(&system, &[], &[5.0], lent)
+        .map(|_| ())
+        .unwrap_err();
+    assert_eq!(
+        e,
+        Error::Length {
+            argument: Argument::Slots,
+            needed: 4,
+            given: 3
+        }
+    );
     let _ = HeapMemory::new(&plan, &system, 0); // makes one slot
 }

@@ -36,7 +36,10 @@ impl Close {
     #[track_caller]
     pub fn assert<S: Scalar>(&self, what: &str, a: &[S], b: &[S]) {
         if let Err((i, x, y)) = self.check(a, b) {
-            panic!("{what}: entry {i}: {x:e} against {y:e} (rtol {:e}, atol {:e})\n  {a:?}\n  {b:?}", self.rtol, self.atol);
+            panic!(
+                "{what}: entry {i}: {x:e} against {y:e} (rtol {:e}, atol {:e})\n  {a:?}\n  {b:?}",
+                self.rtol, self.atol
+            );
         }
     }
 }

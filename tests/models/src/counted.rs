@@ -32,11 +32,24 @@ impl<S: Scalar, Y: System<S>> System<S> for Counted<'_, Y> {
     fn dims(&self) -> Dims {
         self.inner.dims()
     }
-    fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> Reading<S> {
+    fn rate(
+        &self,
+        at: Point<'_, S>,
+        rate: &mut [S],
+        tape: &mut [S],
+        scratch: &mut [S],
+    ) -> Reading<S> {
         bump(&self.counts.rate);
         self.inner.rate(at, rate, tape, scratch)
     }
-    fn pullback(&self, at: Point<'_, S>, tape: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, scratch: &mut [S]) {
+    fn pullback(
+        &self,
+        at: Point<'_, S>,
+        tape: &[S],
+        seed: Seed<'_, S>,
+        bar: Bar<'_, S>,
+        scratch: &mut [S],
+    ) {
         bump(&self.counts.pullback);
         self.inner.pullback(at, tape, seed, bar, scratch);
     }

@@ -7,7 +7,12 @@ use dst_core::{Dual, Formula, Scalar};
 pub struct Countdown;
 
 impl<S: Scalar> Formula<S, 1, 0> for Countdown {
-    fn rate<const K: usize>(&self, _: &[Dual<S, K>; 0], _: &[Dual<S, K>; 1], _: Dual<S, K>) -> [Dual<S, K>; 1] {
+    fn rate<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 0],
+        _: &[Dual<S, K>; 1],
+        _: Dual<S, K>,
+    ) -> [Dual<S, K>; 1] {
         [Dual::literal(1.0)]
     }
     fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
@@ -20,7 +25,12 @@ impl<S: Scalar> Formula<S, 1, 0> for Countdown {
 pub struct Decay;
 
 impl<S: Scalar> Formula<S, 1, 1> for Decay {
-    fn rate<const K: usize>(&self, theta: &[Dual<S, K>; 1], x: &[Dual<S, K>; 1], _: Dual<S, K>) -> [Dual<S, K>; 1] {
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 1],
+        _: Dual<S, K>,
+    ) -> [Dual<S, K>; 1] {
         [theta[0] * x[0]]
     }
     fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
@@ -36,7 +46,11 @@ impl Decay {
 
     /// (dT/dθ, dT/dx0, dT/dε)
     pub fn gradient(theta: f64, x0: f64, epsilon: f64) -> (f64, f64, f64) {
-        (-Self::time(theta, x0, epsilon) / theta, 1.0 / (theta * x0), -1.0 / (theta * epsilon))
+        (
+            -Self::time(theta, x0, epsilon) / theta,
+            1.0 / (theta * x0),
+            -1.0 / (theta * epsilon),
+        )
     }
 
     /// Interpolated N* of the Euler iteration and dN*/dθ, in closed form.
@@ -48,10 +62,15 @@ impl Decay {
         }
         let power = |k: f64| Scalar::powf(q, k);
         let (before, after) = (x0 * power(n - 1.0), x0 * power(n));
-        let (d_before, d_after) =
-            (-h * x0 * (n - 1.0) * power(n - 2.0), -h * x0 * n * power(n - 1.0));
+        let (d_before, d_after) = (
+            -h * x0 * (n - 1.0) * power(n - 2.0),
+            -h * x0 * n * power(n - 1.0),
+        );
         let alpha = (before - epsilon) / (before - after);
-        (n - 1.0 + alpha, ((1.0 - alpha) * d_before + alpha * d_after) / (before - after))
+        (
+            n - 1.0 + alpha,
+            ((1.0 - alpha) * d_before + alpha * d_after) / (before - after),
+        )
     }
 }
 
@@ -60,7 +79,12 @@ impl Decay {
 pub struct BouncingBall;
 
 impl<S: Scalar> Formula<S, 2, 1> for BouncingBall {
-    fn rate<const K: usize>(&self, theta: &[Dual<S, K>; 1], x: &[Dual<S, K>; 2], _: Dual<S, K>) -> [Dual<S, K>; 2] {
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> [Dual<S, K>; 2] {
         [-x[1], theta[0]]
     }
     fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
@@ -73,7 +97,12 @@ impl<S: Scalar> Formula<S, 2, 1> for BouncingBall {
 pub struct QuadraticInTime;
 
 impl<S: Scalar> Formula<S, 1, 1> for QuadraticInTime {
-    fn rate<const K: usize>(&self, theta: &[Dual<S, K>; 1], x: &[Dual<S, K>; 1], t: Dual<S, K>) -> [Dual<S, K>; 1] {
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 1],
+        t: Dual<S, K>,
+    ) -> [Dual<S, K>; 1] {
         [theta[0] * x[0] * x[0] * t]
     }
     fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
@@ -95,7 +124,12 @@ pub struct Figure1;
 
 impl<S: Scalar> Formula<S, 2, 1> for Figure1 {
     #[inline(always)]
-    fn rate<const K: usize>(&self, theta: &[Dual<S, K>; 1], x: &[Dual<S, K>; 2], _: Dual<S, K>) -> [Dual<S, K>; 2] {
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> [Dual<S, K>; 2] {
         [x[0], theta[0] * x[1] * 4.0]
     }
     #[inline(always)]
@@ -112,7 +146,10 @@ impl Figure1 {
     /// (T, dT/dθ, dT/dx0, dT/dε) of the flow x₁ = a·e^{−t}, x₂ = b·e^{−4θt}, by bisection and implicit differentiation.
     pub fn answer(theta: f64, x0: [f64; 2], epsilon: f64) -> (f64, f64, [f64; 2], f64) {
         let parts = |t: f64| {
-            (Scalar::exp(-2.0 * t) * x0[0] * x0[0], 16.0 * Scalar::exp(-8.0 * theta * t) * x0[1] * x0[1])
+            (
+                Scalar::exp(-2.0 * t) * x0[0] * x0[0],
+                16.0 * Scalar::exp(-8.0 * theta * t) * x0[1] * x0[1],
+            )
         };
         let (mut low, mut high) = (0.0, 1e3);
         for _ in 0..200 {
@@ -127,7 +164,12 @@ impl Figure1 {
         let t = 0.5 * (low + high);
         let (p, q) = parts(t);
         let slope = -2.0 * p - 8.0 * theta * q;
-        (t, 8.0 * t * q / slope, [-2.0 * p / x0[0] / slope, -2.0 * q / x0[1] / slope], 1.0 / slope)
+        (
+            t,
+            8.0 * t * q / slope,
+            [-2.0 * p / x0[0] / slope, -2.0 * q / x0[1] / slope],
+            1.0 / slope,
+        )
     }
 }
 
@@ -136,7 +178,12 @@ impl Figure1 {
 pub struct Pendulum;
 
 impl<S: Scalar> Formula<S, 2, 2> for Pendulum {
-    fn rate<const K: usize>(&self, theta: &[Dual<S, K>; 2], x: &[Dual<S, K>; 2], _: Dual<S, K>) -> [Dual<S, K>; 2] {
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; 2],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> [Dual<S, K>; 2] {
         [-x[1], theta[0] * x[0].sin() + theta[1] * x[1]]
     }
     fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {

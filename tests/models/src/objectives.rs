@@ -44,7 +44,10 @@ impl<S: Scalar> Objective<S> for Rosenbrock<S> {
         2
     }
     fn value_gradient(&self, x: &[S], gradient: &mut [S], _: &mut [S], _: &mut [S]) -> S {
-        let (&[x, y], [gx, gy]) = (x.first_chunk().unwrap(), gradient.first_chunk_mut().unwrap());
+        let (&[x, y], [gx, gy]) = (
+            x.first_chunk().unwrap(),
+            gradient.first_chunk_mut().unwrap(),
+        );
         let (a, b) = (S::ONE - x, y - x * x);
         *gy = S::TWO * self.c * b;
         *gx = -S::TWO * a - S::TWO * x * *gy;
@@ -79,7 +82,10 @@ impl<S: Scalar, const D: usize, const N: usize> Logistic<S, D, N> {
                 S::from_f64(f64::from(state >> 8) / f64::from(1 << 23) - 1.0)
             })
         });
-        Self { rows, regularisation: S::from_f64(0.1) }
+        Self {
+            rows,
+            regularisation: S::from_f64(0.1),
+        }
     }
 }
 

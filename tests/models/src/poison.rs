@@ -56,7 +56,13 @@ impl<S: Scalar, Y: System<S>> System<S> for Poisoned<Y, S> {
     fn dims(&self) -> Dims {
         self.inner.dims()
     }
-    fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> Reading<S> {
+    fn rate(
+        &self,
+        at: Point<'_, S>,
+        rate: &mut [S],
+        tape: &mut [S],
+        scratch: &mut [S],
+    ) -> Reading<S> {
         let mut reading = self.inner.rate(at, rate, tape, scratch);
         if self.due(Poison::Rate) {
             self.spoil(rate);
@@ -69,9 +75,25 @@ impl<S: Scalar, Y: System<S>> System<S> for Poisoned<Y, S> {
         }
         reading
     }
-    fn pullback(&self, at: Point<'_, S>, tape: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, scratch: &mut [S]) {
+    fn pullback(
+        &self,
+        at: Point<'_, S>,
+        tape: &[S],
+        seed: Seed<'_, S>,
+        bar: Bar<'_, S>,
+        scratch: &mut [S],
+    ) {
         let Bar { theta, x } = bar;
-        self.inner.pullback(at, tape, seed, Bar { theta: &mut *theta, x: &mut *x }, scratch);
+        self.inner.pullback(
+            at,
+            tape,
+            seed,
+            Bar {
+                theta: &mut *theta,
+                x: &mut *x,
+            },
+            scratch,
+        );
         if self.due(Poison::PullbackX) {
             self.spoil(x);
         }
@@ -90,7 +112,10 @@ impl<S: Scalar, Y: System<S>> System<S> for Poisoned<Y, S> {
         let reading = self.inner.pushforward(at, tape, along, rate, scratch);
         if self.due(Poison::Pushforward) {
             self.spoil(rate);
-            return Reading { criterion: self.value, loss: self.value };
+            return Reading {
+                criterion: self.value,
+                loss: self.value,
+            };
         }
         reading
     }
