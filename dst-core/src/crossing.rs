@@ -57,9 +57,10 @@ pub struct Condition<S> {
 impl<S: Scalar> Condition<S> {
     /// Too flat for a derivative: fewer than four good bits in ΔJ, or a slope that is all cancellation.
     pub(crate) fn is_flat(&self) -> bool {
-        // Negated comparisons: a NaN counts as flat.
-        !(self.rounding >= S::from_f64(16.0))
-            || !(self.transversality >= S::from_f64(64.0) * S::EPSILON)
+        // Asked this way round, a NaN counts as flat.
+        let clear = self.rounding >= S::from_f64(16.0)
+            && self.transversality >= S::from_f64(64.0) * S::EPSILON;
+        !clear
     }
 }
 

@@ -243,6 +243,7 @@ macro_rules! operator {
         impl<S: Scalar, const K: usize> $trait for Dual<S, K> {
             type Output = Self;
             #[inline]
+            #[allow(clippy::suspicious_arithmetic_impl)] // the product rule adds
             fn $method(self, other: Self) -> Self {
                 let ($a, $b) = (self, other);
                 $body

@@ -86,6 +86,19 @@
 //! The engine itself needs none of them.
 
 #![no_std]
+// Tests may panic: that is how they fail.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )
+)]
+
+#[cfg(test)]
+extern crate std;
 
 #[cfg(feature = "libm")]
 pub mod adapt;

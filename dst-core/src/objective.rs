@@ -106,11 +106,10 @@ fn largest<S: Scalar>(r: &[S]) -> usize {
     let mut best = (0, S::ZERO);
     for (i, r) in r.iter().enumerate() {
         let size = r.abs();
-        if !(size <= best.1) {
+        if size > best.1 {
             best = (i, size);
-            if !(size <= S::INFINITY) {
-                break;
-            }
+        } else if size.is_nan() {
+            return i;
         }
     }
     best.0

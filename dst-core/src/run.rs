@@ -15,7 +15,9 @@ use crate::system::System;
 
 /// What is done with the states that a run passes.
 pub trait Recorder<S: Scalar> {
-    /// Called once per step k, in order, with x_k and the record of the step from it.
+    /// Called once per step k, in order, with x_k and the record of the step from it: at the last moment before its memory
+    /// is used again, when the run is known to go on past x_{k+1}. The last state before a stop is never seen; it is
+    /// still at hand.
     fn visit(&mut self, step: usize, state: &[S], record: &[S]) -> Result<(), Error>;
 }
 
@@ -167,15 +169,16 @@ where
     /// One step from x_k; false if it failed.
     #[inline(always)]
     fn step(&mut self) -> bool {
-        let finite = self.engine.step(self.steps);
-        if !finite {
+        let work = &self.engine.work;
+        if let Some(before) = self.steps.checked_sub(1)
+            && let Err(error) = self.recorder.visit(before, work.prev, work.record_prev)
+        {
+            return self.fail(error);
+        }
+        if !self.engine.step(self.steps) {
             return self.fail(Error::NonFinite {
                 step: self.steps.saturating_add(1),
             });
-        }
-        let work = &self.engine.work;
-        if let Err(error) = self.recorder.visit(self.steps, work.cur, work.record) {
-            return self.fail(error);
         }
         self.engine.shift();
         self.steps = self.steps.wrapping_add(1);

@@ -56,6 +56,8 @@ pub trait Scalar:
     fn to_f64(self) -> f64;
     /// Neither infinite nor NaN. Looks at the bits, so it costs an integer comparison where there is no FPU.
     fn is_finite(self) -> bool;
+    /// Not a number.
+    fn is_nan(self) -> bool;
     /// |x|
     fn abs(self) -> Self;
     /// The larger of two numbers; a NaN loses.
@@ -134,6 +136,10 @@ macro_rules! scalar {
             #[inline(always)]
             fn is_finite(self) -> bool {
                 self.to_bits() & $exponent != $exponent
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                <$t>::is_nan(self)
             }
             #[inline(always)]
             fn abs(self) -> Self {

@@ -233,8 +233,8 @@ where
             if let Some(entry) = work.theta_spare.get_mut(direction) {
                 *entry = S::ZERO;
             }
-            let sums = work.theta_bar.iter_mut().chain(work.last.iter_mut());
-            if let Some(sum) = sums.skip(direction).next() {
+            let mut sums = work.theta_bar.iter_mut().chain(work.last.iter_mut());
+            if let Some(sum) = sums.nth(direction) {
                 // A direction that J does not see may be infinite without harm: zero seeds add nothing.
                 if criterion != S::ZERO {
                     *sum += criterion * reading.criterion;

@@ -19,26 +19,19 @@
 /// Saturates at `u64::MAX`.
 #[must_use]
 pub const fn beta(s: u64, r: u64) -> u64 {
-    let (few, many) = if s < r {
-        (s, r as u128)
-    } else {
-        (r, s as u128)
-    };
-    let mut b: u128 = 1;
+    let (few, many) = if s < r { (s, r) } else { (r, s) };
+    let mut b: u64 = 1;
     let mut i: u64 = 0;
-    // Each factor (many + i) / i is at least 2 while it matters: at most 64 rounds.
-    while i < few {
+    // The running product C(many + i, i) is an integer, so that the division is exact; it at
+    // least doubles each time, so that there are at most 64 rounds.
+    while i < few && b < u64::MAX {
         i += 1;
-        // The running product is C(many + i, i), an integer, so that the division is exact.
-        b = match b.saturating_mul(many + i as u128).checked_div(i as u128) {
-            Some(q) => q,
-            None => return u64::MAX,
+        b = match many.checked_add(i) {
+            Some(factor) => scale(b, factor, i),
+            None => u64::MAX,
         };
-        if b > u64::MAX as u128 {
-            return u64::MAX;
-        }
     }
-    b as u64
+    b
 }
 
 /// The least `r` with `l <= beta(a, r)`: how often some step of `l` is advanced over.
@@ -102,73 +95,148 @@ pub(super) const fn split_at(l: u64, lower: u64, beside: u64) -> u64 {
     if m < l - 1 { m } else { l - 1 }
 }
 
-/// `x * num / den`, rounded down, saturating; 0 for `den = 0`.
+/// `x * num / den`, rounded down, saturating.
 #[inline]
 pub(super) const fn scale(x: u64, num: u64, den: u64) -> u64 {
-    if let Some(p) = x.checked_mul(num) {
-        return match p.checked_div(den) {
-            Some(q) => q,
-            None => 0,
-        };
-    }
-    match (x as u128 * num as u128).checked_div(den as u128) {
-        Some(q) if q <= u64::MAX as u128 => q as u64,
-        Some(_) => u64::MAX,
-        None => 0,
+    match x.checked_mul(num) {
+        Some(product) => match product.checked_div(den) {
+            Some(quotient) => quotient,
+            None => u64::MAX,
+        },
+        None => scale_wide(x, num, den),
     }
 }
 
-/// `(t(l, a), r(l, a))`, quickly for the short segments that a schedule meets most of the time,
-/// and by a search from `near` for the others.
-#[inline]
+/// [`scale`] for products beyond 64 bits: by hand, since this is rare, and a 128-bit division is
+/// a large routine on a small machine.
+#[cold]
+const fn scale_wide(x: u64, num: u64, den: u64) -> u64 {
+    let product = x as u128 * num as u128;
+    let (mut rest, mut digits) = ((product >> 64) as u64, product as u64);
+    if rest >= den {
+        return u64::MAX;
+    }
+    let mut i = 0;
+    while i < 64 {
+        // Quotient bits enter `digits` on the right as those of the product leave on the left.
+        let carry = rest >> 63 == 1;
+        rest = rest << 1 | digits >> 63;
+        digits <<= 1;
+        if carry || rest >= den {
+            rest = rest.wrapping_sub(den);
+            digits |= 1;
+        }
+        i += 1;
+    }
+    digits
+}
+
+/// `(t(l, a), r(l, a))` for any arguments, looked for around `r = near`.
 pub(super) const fn cost(l: u64, a: u64, near: u64) -> (u64, u64) {
-    // The sum of the module's head, as far as its terms need no division by a variable.
     if l <= 1 {
         return (0, 0);
     }
-    // A bound under which nothing below overflows.
-    if a < 1 << 20 && l < 1 << 62 {
-        let mut t = l - 1;
-        let mut b = a + 1;
-        if l <= b {
-            return (t, 1);
-        }
-        t += l - b;
-        b = b * (a + 2) / 2;
-        if l <= b {
-            return (t, 2);
-        }
-        t += l - b;
-        b = b * (a + 3) / 3;
-        if l <= b {
-            return (t, 3);
-        }
-    }
-    far(l, a, near)
-}
-
-/// [`cost`] for any arguments.
-const fn far(l: u64, a: u64, near: u64) -> (u64, u64) {
     if a == 0 {
         return (u64::MAX, u64::MAX);
     }
-    let r = if a == 1 { l - 1 } else { search(l, a, near) };
-    let t = if a == 1 {
-        l as u128 * (l as u128 - 1) / 2
-    } else {
-        // C(a + r, r - 1) = beta(a, r - 1) (a + r) / (a + 1), where beta(a, r - 1) < l is exact.
-        let steps = beta(a, r.saturating_sub(1)) as u128;
-        let saved = steps * (a as u128 + r as u128) / (a as u128 + 1);
-        (r as u128 * l as u128).saturating_sub(saved)
-    };
-    (
-        if t > u64::MAX as u128 {
-            u64::MAX
+    if a == 1 {
+        // l (l - 1) / 2, halving the even factor.
+        return ((l / 2).saturating_mul(l - 1 + l % 2), l - 1);
+    }
+    // From here on b = beta(a, r - 1). A few steps to either side usually do.
+    let mut r = if near == 0 { search(l, a, 0) } else { near };
+    let mut b = beta(a, r - 1);
+    let mut tries = 0;
+    loop {
+        if b >= l {
+            r -= 1;
+            b = scale(b, r, a.saturating_add(r));
         } else {
-            t as u64
-        },
-        r,
-    )
+            let above = scale(b, a.saturating_add(r), r);
+            if above >= l {
+                break;
+            }
+            r += 1;
+            b = above;
+        }
+        tries += 1;
+        if tries == 8 {
+            r = search(l, a, r);
+            b = beta(a, r - 1);
+        }
+    }
+    // C(a + r, r - 1) = beta(a, r - 1) (a + r) / (a + 1), where beta(a, r - 1) < l is exact. If it
+    // does not fit, t, which is larger, does not either.
+    let saved = scale(b, a.saturating_add(r), a.saturating_add(1));
+    let t = (r as u128 * l as u128).saturating_sub(saved as u128);
+    if saved == u64::MAX || t > u64::MAX as u128 {
+        (u64::MAX, r)
+    } else {
+        (t as u64, r)
+    }
+}
+
+/// Terms of the sum for `t` that a [`Row`] holds: repetitions up to this need no division.
+const TERMS: usize = 4;
+
+/// `beta(a, 1..)` for one `a`: Pascal's triangle, read row by row.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    a: u64,
+    terms: [u64; TERMS],
+}
+
+impl Row {
+    /// The row of `a`.
+    #[inline]
+    pub(super) fn new(a: u64) -> Self {
+        let (mut terms, mut b, mut q) = ([0; TERMS], 1u64, 0);
+        for term in &mut terms {
+            q += 1;
+            // An overflow before the division stands for more than 2^60 steps.
+            let product = b.checked_mul(a.saturating_add(q));
+            b = product.and_then(|p| p.checked_div(q)).unwrap_or(u64::MAX);
+            *term = b;
+        }
+        Self { a, terms }
+    }
+
+    /// `a`.
+    #[inline]
+    pub(super) const fn slots(&self) -> u64 {
+        self.a
+    }
+
+    /// The row of `a - 1`.
+    #[inline]
+    pub(super) fn below(&self) -> Self {
+        let a = self.a.saturating_sub(1);
+        if self.terms.last() == Some(&u64::MAX) {
+            return Self::new(a);
+        }
+        let (mut terms, mut left) = (self.terms, 1);
+        for term in &mut terms {
+            let here = *term;
+            *term = here - left;
+            left = here;
+        }
+        Self { a, terms }
+    }
+
+    /// `(t(l, a), r(l, a))`; `near` is a guess at `r`, used if it is large.
+    #[inline]
+    pub(super) fn cost(&self, l: u64, near: u64) -> (u64, u64) {
+        if self.terms.last().is_none_or(|&b| l > b.min(1 << 60)) {
+            return cost(l, self.a, near);
+        }
+        // The sum of the module's head, without branches.
+        let (mut t, mut r) = (l.saturating_sub(1), u64::from(l > 1));
+        for &b in self.terms.iter().take(TERMS - 1) {
+            t += l.saturating_sub(b);
+            r += u64::from(l > b);
+        }
+        (t, r)
+    }
 }
 
 /// The least `r` with `l <= beta(a, r)`, for `a > 0`, looked for around `near`.

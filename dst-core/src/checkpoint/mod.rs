@@ -1,4 +1,60 @@
-//! Checkpoints for a run whose length is not known in advance.
+//! Online checkpointing: reversing a run whose length is not known in advance, in little memory.
+//!
+//! A run `x_0 -> x_1 -> ... -> x_n` stops when it stops; then its steps are to be reversed, last
+//! first, and reversing step `k` needs `x_k`. With slots for `s` states some states have to be
+//! computed again. A [`Schedule`] decides during the run which states to store, and a
+//! [`Reversal`] then says what to load, advance, store and reverse. Neither touches a state: they
+//! are the accounting, integers only, in memory that the caller lends (one [`Mark`] per slot).
+//!
+//! ```
+//! # use dst_core::checkpoint::{Action, Mark, Schedule};
+//! let step = |x: u64| 3 * x + 1;
+//! let mut marks = [Mark::EMPTY; 3];
+//! let mut slots = [0; 3];
+//! let mut schedule = Schedule::new(&mut marks).unwrap();
+//! let (mut n, mut previous, mut x) = (0, 0, 7);
+//! while x < 1_000_000 {
+//!     // x_{n-1} is about to be lost: the last moment to store it.
+//!     if schedule.next_save() < n {
+//!         slots[schedule.save()] = previous;
+//!     }
+//!     (previous, x, n) = (x, step(x), n + 1);
+//! }
+//! let mut reversal = schedule.reverse(n);
+//! let mut x = previous; // the state of step n - 1
+//! loop {
+//!     match reversal.next_action() {
+//!         Action::Pull { step: k } => assert_eq!(x, (15 * 3u64.pow(k as u32) - 1) / 2),
+//!         Action::Load { slot, .. } => x = slots[slot],
+//!         Action::Save { slot, .. } => slots[slot] = x,
+//!         Action::Advance { from, to } => (from..to).for_each(|_| x = step(x)),
+//!         Action::Done => break,
+//!     }
+//! }
+//! ```
+//!
+//! # How good it is
+//!
+//! No online rule is optimal at every length. Forward steps in all, as a multiple of the least
+//! number possible had the length been known ([`optimum`]), over *all* lengths from 30 to 10 000.
+//! *Late* is as above, and what [`Run`](crate::Run) does: `x_k` is stored just before step `k + 1`
+//! is run. *Early* is before step `k`, for callers who keep no previous state, and costs a run that
+//! stops there.
+//!
+//! | slots | late: mean | max | early: mean | max |
+//! |---|---|---|---|---|
+//! | 1 | 1 | 1 | 1 | 1 |
+//! | 2 | 1.0062 | 1.122 | 1.0062 | 1.170 |
+//! | 3 | 1.0112 | 1.061 | 1.0113 | 1.090 |
+//! | 4 | 1.0103 | 1.067 | 1.0104 | 1.106 |
+//! | 5 | 1.0077 | 1.049 | 1.0079 | 1.067 |
+//! | 7 | 1.0074 | 1.045 | 1.0076 | 1.052 |
+//! | 10 | 1.0055 | 1.039 | 1.0057 | 1.043 |
+//! | 15 | 1.0043 | 1.036 | 1.0045 | 1.037 |
+//! | 20 | 1.0015 | 1.027 | 1.0018 | 1.027 |
+//! | 40 | 1.0000 | 1.001 | 1.0003 | 1.024 |
+//!
+//! Late saves are optimal up to `beta(s, 2) = (s + 1)(s + 2) / 2` steps.
 
 mod binomial;
 mod reversal;
@@ -7,5 +63,39 @@ mod store;
 
 pub use binomial::{advances, beta, optimum, repetitions, split};
 pub use reversal::{Action, Reversal};
-pub use schedule::{Mark, Schedule};
+pub use schedule::Schedule;
 pub use store::{Slots, Store, StoreFault};
+
+#[cfg(test)]
+mod tests;
+
+/// One checkpoint: the step whose state is stored, its slot, and what is remembered of the
+/// segment that starts there.
+///
+/// The schedule needs one for each slot; it does the accounting only, the states are yours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The step whose state the slot holds.
+    step: usize,
+    /// Forward: the advances `t` that reverse the segment. Reversal: `beta(a, reps - 1)`.
+    cost: u64,
+    /// Forward: the loss of giving up the best mark from here down, as far as marks above this
+    /// one have no part in it. Reversal: how often the segment's steps have been run.
+    best: i64,
+    /// The slot.
+    slot: u32,
+    /// Forward: `r` of the segment, and a flag that the best mark is this one. Reversal: `r`, or
+    /// 0 if still unknown.
+    reps: u32,
+}
+
+impl Mark {
+    /// A mark of nothing, to fill an array with.
+    pub const EMPTY: Self = Self {
+        step: 0,
+        cost: 0,
+        best: 0,
+        slot: 0,
+        reps: 0,
+    };
+}

@@ -1,11 +1,26 @@
-//! The backward half.
+//! The backward half: what to do until every step is reversed.
+//!
+//! The marks are a stack. Mark `i`, from the bottom, has the slots of all above it to itself once
+//! those are gone: `a = s - i`, its own included, whatever happened before. With `l` steps from
+//! it to the last one still to be reversed:
+//!
+//! - `l = 1`: load the state, reverse the step, free the slot.
+//! - no free slot: advance to the last step, reverse it, begin again from the mark.
+//! - otherwise advance to the binomial [`split`](super::split) and store the state there
+//!   as a new mark, unless the split is the last step itself.
+//!
+//! That makes `t(l, a)` advances for each mark, the least possible. `a` never changes and `l` only
+//! shrinks, so that `r(l, a)` is followed downwards instead of looked for: a mark keeps `r` and
+//! `beta(a, r - 1)`, and hands them on to the mark that it makes above. The slot of a mark stays
+//! in its place of the stack when the mark goes, and is the one that the next mark there takes.
+
 use super::Mark;
 use super::binomial::{beta, repetitions, scale, split_at};
 
 /// No state at hand.
 const NOWHERE: usize = usize::MAX;
 
-/// What to do next.
+/// What to do next with the working state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Reverse this step; its state is the working state.
@@ -38,7 +53,9 @@ pub enum Action {
     Done,
 }
 
-/// The reversal of a run: a machine that says what to do next.
+/// The reversal of a run: says what to do next, until it is [`Action::Done`].
+///
+/// From [`Schedule::reverse`](super::Schedule::reverse).
 #[derive(Debug)]
 pub struct Reversal<'m> {
     /// A stack of marks: the first `len` are in use, the slots of the others are free.
@@ -46,15 +63,18 @@ pub struct Reversal<'m> {
     len: usize,
     /// Steps still to reverse.
     left: usize,
-    /// The step of the working state.
+    /// The step of the working state, or [`NOWHERE`].
     at: usize,
+    /// The largest count of a mark so far.
     most: usize,
 }
 
 impl<'m> Reversal<'m> {
+    /// The first `len` marks are in use, in the order of their steps; `x_{n-1}` is at hand.
     pub(super) fn new(marks: &'m mut [Mark], len: usize, n: usize) -> Self {
         for (i, mark) in marks.iter_mut().enumerate() {
             if i >= len {
+                // Never used: then no slot has ever been given up, and slot i is mark i's.
                 mark.slot = i as u32;
             }
             mark.reps = 0;
@@ -76,15 +96,18 @@ impl<'m> Reversal<'m> {
         self.left
     }
 
-    /// The largest number of times that one step has been run forward so far.
+    /// The largest number of times that any one step has been run forward so far, the first
+    /// sweep included.
     #[must_use]
     pub const fn max_repetitions(&self) -> usize {
         self.most
     }
 
-    /// The next thing to do.
+    /// The next thing to do; the caller does it before asking again.
     #[inline]
     pub fn next_action(&mut self) -> Action {
+        // The position of the working state tells all: at the step to reverse, nowhere, at the
+        // top mark, or between the two.
         let Some(k) = self.left.checked_sub(1) else {
             return Action::Done;
         };
@@ -124,16 +147,19 @@ impl<'m> Reversal<'m> {
             None => l - 1,
             Some(next) => top.divide(l, a, next),
         };
+        // The steps from here to there are run once more; those beyond keep their count.
         top.best += 1;
         self.most = self.most.max(top.best as usize);
         self.at = from + m as usize;
         Action::Advance { from, to: self.at }
     }
 
+    /// Reverses step `k` and frees the mark at it, if there is one.
     #[inline]
     fn pull(&mut self, k: usize) -> Action {
         self.left = k;
         self.at = NOWHERE;
+        // A loop because the state of step n - 1 may have been stored for nothing.
         while let Some(i) = self.len.checked_sub(1)
             && self.marks.get(i).is_some_and(|m| m.step >= k)
         {
@@ -144,7 +170,7 @@ impl<'m> Reversal<'m> {
 }
 
 impl Mark {
-    /// How far to advance from this mark, `l` steps before the end, with `a > 1` slots.
+    /// How far to advance from this mark to the next one, of `l` steps with `a > 1` slots.
     #[inline]
     fn divide(&mut self, l: u64, a: u64, next: &mut Self) -> u64 {
         if self.reps == 0 {
@@ -153,12 +179,21 @@ impl Mark {
             self.cost = beta(a, r - 1);
         }
         let mut r = u64::from(self.reps);
+        // As the segment gets shorter, r falls; the two last values need no division.
         while l <= self.cost && r > 1 {
             r -= 1;
-            self.cost = scale(self.cost, r, a + r);
+            self.cost = match r {
+                1 => 1,
+                2 => a + 1,
+                _ => scale(self.cost, r, a + r),
+            };
         }
         self.reps = r as u32;
-        let beside = scale(self.cost, a, a + r - 1);
+        let beside = match r {
+            1 => 1,
+            2 => a,
+            _ => scale(self.cost, a, a + r - 1),
+        };
         next.reps = r as u32;
         next.cost = beside;
         next.best = self.best;

@@ -12,6 +12,7 @@ const BOWL: Quadratic<f64, 3> = Quadratic {
     coupling: 0.2,
 };
 
+#[allow(clippy::too_many_arguments)] // every one of them is varied
 /// Runs and returns (N, gradients forward, gradients backward, Hessian products backward).
 fn measure<I: Integrator<f64>, Y: System<f64>>(
     plan: Plan<f64, I>,

@@ -25,7 +25,9 @@ impl Close {
         for (i, (a, b)) in a.iter().zip(b).enumerate() {
             let (a, b) = (a.to_f64(), b.to_f64());
             let size = if a.abs() > b.abs() { a.abs() } else { b.abs() };
-            if !((a - b).abs() <= self.rtol * size + self.atol) {
+            // Asked this way round, a NaN is close to nothing.
+            let close = (a - b).abs() <= self.rtol * size + self.atol;
+            if !close {
                 return Err((i, a, b));
             }
         }
