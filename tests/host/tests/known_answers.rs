@@ -58,7 +58,7 @@ fn exponential_decay_converges_to_the_logarithm() {
     Close::relative(1e-9).assert(
         "half-life",
         &[Decay::gradient(0.1, 1.0, 0.5).0],
-        &[-0.693_147_180_56 / 0.01],
+        &[-std::f64::consts::LN_2 / 0.01],
     );
 }
 
