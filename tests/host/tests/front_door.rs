@@ -118,9 +118,9 @@ impl<S: Scalar> Dynamics<S> for Rates {
         bar: Bar<'_, S>,
         _: &mut [S],
     ) {
-        for i in 0..2 {
-            bar.theta[i] += rate_bar[i] * at.x[i];
-            bar.x[i] += rate_bar[i] * at.theta[i];
+        for (i, a) in rate_bar.iter().enumerate() {
+            bar.theta[i] += *a * at.x[i];
+            bar.x[i] += *a * at.theta[i];
         }
     }
     fn pushforward(
@@ -131,8 +131,8 @@ impl<S: Scalar> Dynamics<S> for Rates {
         rate: &mut [S],
         _: &mut [S],
     ) -> S {
-        for i in 0..2 {
-            rate[i] = along.theta[i] * at.x[i] + at.theta[i] * along.x[i];
+        for (i, rate) in rate.iter_mut().enumerate() {
+            *rate = along.theta[i] * at.x[i] + at.theta[i] * along.x[i];
         }
         S::ZERO
     }
