@@ -20,17 +20,17 @@ pub(crate) fn workspace(cargo: &Cargo) -> Result<(), String> {
 /// notice what is missing then.
 pub(crate) fn features(cargo: &Cargo) -> Result<(), String> {
     cargo.component("clippy", "clippy")?;
-    let failed: Vec<_> = ["", "libm", "std", "nalgebra", "defmt"]
-        .into_iter()
-        .filter_map(|features| {
+    let choices = ["", "libm", "std", "nalgebra", "defmt"].map(|name| format!("--features={name}"));
+    let failed: Vec<_> = choices
+        .iter()
+        .filter_map(|choice| {
             let one = [
                 "clippy",
                 "--package",
                 "dst-core",
                 "--lib",
                 "--no-default-features",
-                "--features",
-                features,
+                choice,
                 "--",
                 "-D",
                 "warnings",
