@@ -149,7 +149,7 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
         .mode(Mode::Adjoint);
     let explain = |error| explain(name, args, error);
     // A run without a gradient tells N, and with it how many slots can be of use and what the reversal will take.
-    let mut memory = HeapMemory::new::<I>(flow.dims(), 1, false);
+    let mut memory = HeapMemory::new(&plan, flow, 1);
     let steps = match plan
         .run(flow, &theta, &x0, &mut memory)
         .map_err(explain)?
@@ -171,7 +171,7 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
         )));
     }
     for crossing in Crossing::ALL {
-        let mut memory = HeapMemory::new::<I>(flow.dims(), slots as usize, false);
+        let mut memory = HeapMemory::new(&plan, flow, slots as usize);
         let answer = plan
             .crossing(crossing)
             .sensitivity(flow, &theta, &x0, &mut memory)
