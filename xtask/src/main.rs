@@ -1,1 +1,40 @@
-fn main() {}
+//! The jobs of this workspace, one file each under `jobs/`: `cargo xtask test` does them all.
+//!
+//! A new job is a file with a `fn(&Cargo) -> Result` and one line in [`jobs::HOST`] or [`jobs::CROSS`].
+
+mod cargo;
+mod jobs;
+mod suite;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::cargo::Cargo;
+
+/// The jobs of this workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Everything: formatting, lints, documentation, tests, instruction counts, other targets.
+    Test,
+    /// What needs no other target than this machine.
+    TestHost,
+    /// Instructions per step, dst-core against a loop by hand; fails above the limit.
+    Overhead,
+}
+
+fn main() -> ExitCode {
+    let cargo = Cargo::new();
+    match Cli::parse().command {
+        Command::Test => suite::run(&cargo, jobs::HOST.iter().chain(jobs::CROSS)),
+        Command::TestHost => suite::run(&cargo, jobs::HOST),
+        Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
+    }
+}

@@ -1,0 +1,193 @@
+//! `dst checkpoints`: what the reversal of a run costs with so many slots.
+
+use std::io::{self, Write};
+
+use dst_core::checkpoint::{Action, Mark, Schedule, optimum};
+use serde::Serialize;
+
+use super::arguments::{count, positive_count};
+use super::{Failure, output};
+
+/// More forward steps than this are not carried out.
+const MOST_STEPS: u64 = 1_000_000_000;
+/// Longer runs are foretold where that is possible: their marks could fill the memory, and their counting the patience.
+const LONG_RUN: u64 = 1 << 24;
+
+/// Count the forward steps that reversing a run takes with a few checkpoint slots.
+///
+/// Carries out the online schedule of dst-core, which does not know when the run will stop, and compares it with the
+/// optimum for a length known beforehand.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  dst checkpoints --slots 3 --steps 10
+  dst checkpoints --slots 20 --steps 1000000 --json")]
+pub(super) struct Args {
+    /// Checkpoint slots: states that can be kept at once, the first included.
+    #[arg(long, value_name = "S", value_parser = positive_count, allow_hyphen_values = true)]
+    slots: u64,
+    /// Steps of the run until it stops.
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
+    steps: u64,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a reversal took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Report {
+    slots: u64,
+    steps: u64,
+    /// Forward steps carried out, those of the run included.
+    forward_steps: u64,
+    /// The least possible for a length known beforehand.
+    optimum: u64,
+    /// The largest number of times that one step was carried out.
+    max_repetitions: u64,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let report = measure(args.slots, args.steps)?;
+    output::print(args.json, &report, |out| show(&report, out))
+}
+
+fn measure(slots: u64, steps: u64) -> Result<Report, Failure> {
+    let optimum = optimum(steps, slots);
+    within_reach(slots, steps, optimum)?;
+    // Every state but the last has a slot of its own if there are that many; more are never used.
+    let marks = slots.min(steps).max(1);
+    let (forward_steps, max_repetitions) = match foretell(slots, steps) {
+        Some(known) if steps > LONG_RUN => known,
+        _ => carry_out(marks as usize, steps)?,
+    };
+    Ok(Report {
+        slots,
+        steps,
+        forward_steps,
+        optimum,
+        max_repetitions,
+    })
+}
+
+fn within_reach(slots: u64, steps: u64, forward_steps: u64) -> Result<(), Failure> {
+    if forward_steps <= MOST_STEPS {
+        return Ok(());
+    }
+    Err(Failure::NoAnswer(format!(
+        "reversing {steps} steps with {slots} slots takes {forward_steps} forward steps, more than {MOST_STEPS}; \
+         raise --slots or lower --steps"
+    )))
+}
+
+/// What [`carry_out`] would count, in closed form, where no step is done more than twice: `None` elsewhere.
+///
+/// The online schedule then looks like this: with a slots left, the first of them holds a state whose segment is
+/// closed once it is a + 1 steps long, and the a − 1 others hold the latest states in a row. Reversing a segment of
+/// l ≤ a + 1 steps does l − 1 of them a second time. The tests compare this with the schedule itself.
+fn foretell(slots: u64, steps: u64) -> Option<(u64, u64)> {
+    let (mut a, mut left, mut again) = (slots, steps, 0);
+    while left >= a.saturating_mul(2) {
+        again += a;
+        left -= a + 1;
+        a -= 1;
+        if a < 2 {
+            return None;
+        }
+    }
+    // The open segment reaches from its first state to the oldest of those in a row.
+    again += left.saturating_sub(a);
+    Some((steps + again, steps.min(1 + u64::from(again > 0))))
+}
+
+/// Runs and reverses, on step numbers alone. Returns the forward steps done and the most repetitions of one step.
+fn carry_out(slots: usize, n: u64) -> Result<(u64, u64), Failure> {
+    let n = n as usize;
+    let mut marks = vec![Mark::EMPTY; slots];
+    let Some(mut schedule) = Schedule::new(&mut marks) else {
+        return Err(Failure::Usage("--slots must be at least 1".to_owned()));
+    };
+    // The run: states 0 … n − 1 are offered, the schedule takes those it wants.
+    while schedule.next_save() < n {
+        schedule.save();
+    }
+    within_reach(slots as u64, n as u64, schedule.forward_steps(n))?;
+    let mut reversal = schedule.reverse(n);
+    let mut forward_steps = n as u64;
+    loop {
+        match reversal.next_action() {
+            Action::Advance { from, to } => forward_steps += (to - from) as u64,
+            Action::Pull { .. } | Action::Load { .. } | Action::Save { .. } => {}
+            Action::Done => break,
+        }
+    }
+    Ok((forward_steps, reversal.max_repetitions() as u64))
+}
+
+fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let &Report {
+        slots,
+        steps,
+        forward_steps,
+        optimum,
+        max_repetitions,
+    } = report;
+    let ratio = |a: u64, b: u64| if b == 0 { 1.0 } else { a as f64 / b as f64 };
+    writeln!(out, "reversing {steps} steps with {slots} checkpoint slots")?;
+    writeln!(out, "  forward steps, online   {forward_steps:>12}")?;
+    writeln!(
+        out,
+        "  optimum, N known        {optimum:>12}   online / optimum {:.4}",
+        ratio(forward_steps, optimum)
+    )?;
+    writeln!(
+        out,
+        "  every state kept        {steps:>12}   online / N       {:.4}",
+        ratio(forward_steps, steps)
+    )?;
+    writeln!(out, "  no step is done more than {max_repetitions} times")
+}
+
+#[cfg(test)]
+mod tests {
+    use dst_core::checkpoint::beta;
+
+    use super::*;
+
+    #[test]
+    fn where_no_step_is_done_thrice_the_count_is_known_beforehand() {
+        let mut foretold = 0;
+        for slots in 1..=24u64 {
+            for steps in 0..=beta(slots, 2) {
+                if let Some(known) = foretell(slots, steps) {
+                    let marks = slots.min(steps).max(1) as usize;
+                    assert_eq!(
+                        carry_out(marks, steps),
+                        Ok(known),
+                        "slots {slots}, steps {steps}"
+                    );
+                    foretold += 1;
+                }
+            }
+        }
+        assert!(foretold > 2000, "{foretold}");
+        // All that would not fit in memory is foretold: the limit on forward steps comes first.
+        assert!(foretell(LONG_RUN, MOST_STEPS).is_some());
+    }
+
+    #[test]
+    fn the_schedule_foretells_its_cost() {
+        for slots in 1..=9 {
+            for steps in [0, 1, 2, 50, 333, 1000] {
+                let mut marks = vec![Mark::EMPTY; slots];
+                let mut schedule = Schedule::new(&mut marks).unwrap();
+                while schedule.next_save() < steps {
+                    schedule.save();
+                }
+                let foretold = schedule.forward_steps(steps);
+                let (done, _) = carry_out(slots, steps as u64).unwrap();
+                assert_eq!(foretold, done, "slots {slots}, steps {steps}");
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The command line: one file per subcommand.
+//!
+//! Exit codes: 0 for an answer, 1 for a question that has none, 2 for a question that cannot be read.
+//! Errors are one sentence on standard error.
+
+mod arguments;
+mod checkpoints;
+mod illustrate;
+mod output;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Parser, Subcommand};
+
+/// Differentiate how long an iterative algorithm runs until it stops.
+#[derive(Parser)]
+#[command(name = "dst", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  dst checkpoints --slots 8 --steps 1000
+  dst illustrate --theta 0.25
+  dst illustrate --json
+
+Every subcommand explains itself: dst illustrate --help";
+
+#[derive(Subcommand)]
+enum Command {
+    Checkpoints(checkpoints::Args),
+    Illustrate(illustrate::Args),
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The arguments make no sense together: exit code 2.
+    Usage(String),
+    /// The question was understood and has no answer: exit code 1.
+    NoAnswer(String),
+    /// Whoever was reading the output has gone, which is not our trouble: exit code 0.
+    ReaderGone,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(message) | Self::NoAnswer(message) => f.write_str(message),
+            Self::ReaderGone => f.write_str("the output was closed"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
+    run(std::env::args_os())
+}
+
+/// Runs the program with these arguments, the first being its name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    let result = match cli.command {
+        Command::Checkpoints(args) => checkpoints::run(&args),
+        Command::Illustrate(args) => illustrate::run(&args),
+    };
+    match result {
+        Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(failure) => {
+            complain(&failure);
+            match failure {
+                Failure::Usage(_) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+/// Prints what clap has to say, in our words where a value is wrong: one sentence, the argument first.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    if error.kind() == ErrorKind::ValueValidation
+        && let Some(argument) = text(ContextKind::InvalidArg)
+        && let Some(value) = text(ContextKind::InvalidValue)
+        && let Some(reason) = std::error::Error::source(error)
+    {
+        let name = argument.split(' ').next().unwrap_or(argument);
+        complain(&format_args!("{name} {reason}, got '{value}'"));
+        return ExitCode::from(2);
+    }
+    // Help and version come this way too, with code 0; a closed output is no reason to panic.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+fn complain(message: &dyn fmt::Display) {
+    // If standard error is closed as well, the exit code has to say it.
+    let _ = writeln!(std::io::stderr(), "error: {message}");
+}

@@ -1,0 +1,36 @@
+//! The jobs, in the order in which they are done: the quick ones that fail most often come first.
+
+mod clippy;
+mod docs;
+mod fmt;
+mod host;
+pub(crate) mod overhead;
+
+use crate::cargo::Cargo;
+
+/// Does a job; an error says what failed and how to run that alone.
+pub(crate) type Run = fn(&Cargo) -> Result<(), String>;
+
+/// A job with the name it has in the summary.
+pub(crate) struct Job {
+    pub(crate) name: &'static str,
+    pub(crate) run: Run,
+}
+
+const fn job(name: &'static str, run: Run) -> Job {
+    Job { name, run }
+}
+
+/// What needs no other target than this machine.
+pub(crate) const HOST: &[Job] = &[
+    job("fmt", fmt::run),
+    job("clippy", clippy::workspace),
+    job("clippy features", clippy::features),
+    job("docs", docs::run),
+    job("tests", host::tests),
+    job("doctests", host::doctests),
+    job("overhead", overhead::run),
+];
+
+/// What is built or run for other targets.
+pub(crate) const CROSS: &[Job] = &[];
