@@ -37,6 +37,23 @@ impl<S, T> RungeKutta<S, T> {
     }
 }
 
+/// to ← x − h·k
+#[inline(always)]
+fn descend<S: Scalar>(to: &mut [S], x: &[S], h: S, k: &[S]) {
+    // In pairs, both read before either is written: short loops that are unrolled become packed instructions, too.
+    let ((to, to_last), (x, x_last), (k, k_last)) = (
+        to.as_chunks_mut::<2>(),
+        x.as_chunks::<2>(),
+        k.as_chunks::<2>(),
+    );
+    for ((to, &[x0, x1]), &[k0, k1]) in to.iter_mut().zip(x).zip(k) {
+        *to = [x0 - h * k0, x1 - h * k1];
+    }
+    for ((to, &x), &k) in to_last.iter_mut().zip(x_last).zip(k_last) {
+        *to = x - h * k;
+    }
+}
+
 impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
     const STAGES: usize = 1 + T::LATER.len();
 
@@ -58,17 +75,13 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
         let h = self.h;
         let (_, mut stages) = split_mut(record, system.dims().tape);
         let hb = h * S::from_f64(T::FIRST);
-        for ((next, &x), &k) in next.iter_mut().zip(at.x).zip(rate.iter()) {
-            *next = x - hb * k;
-        }
+        descend(next, at.x, hb, rate);
         for &(c, b) in T::LATER {
             let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
             let (state, rest) = split_mut(stages, at.x.len());
             let (tape, rest) = split_mut(rest, system.dims().tape);
             stages = rest;
-            for ((state, &x), &k) in state.iter_mut().zip(at.x).zip(rate.iter()) {
-                *state = x - hc * k;
-            }
+            descend(state, at.x, hc, rate);
             system.rate(
                 Point {
                     theta: at.theta,
