@@ -310,6 +310,22 @@ impl<'m> Schedule<'m> {
     /// after `n` steps with the states stored so far. Saturates.
     #[must_use]
     pub fn forward_steps(&self, n: usize) -> u64 {
+        let mut total = n as u64;
+        self.segments(n, |t, _| total = total.saturating_add(t));
+        total
+    }
+
+    /// The largest number of times that any one step is run forward, the first sweep included, if
+    /// the run stops after `n` steps with the states stored so far.
+    #[must_use]
+    pub fn max_repetitions(&self, n: usize) -> u64 {
+        let mut most = 0;
+        self.segments(n, |_, r| most = most.max(r));
+        if n == 0 { 0 } else { most.saturating_add(1) }
+    }
+
+    /// `t` and `r` of every segment that is left to reverse after step `n - 1`.
+    fn segments(&self, n: usize, mut each: impl FnMut(u64, u64)) {
         let part = |from, to| self.marks.get(from..to).unwrap_or_default().iter();
         let ring = (self.base + 1).min(self.len);
         let head = self.head.clamp(ring, self.len.max(ring));
@@ -317,18 +333,16 @@ impl<'m> Schedule<'m> {
             .chain(part(head, self.len))
             .chain(part(ring, head));
         let end = n.saturating_sub(1);
-        let mut total = n as u64;
         let mut a = self.slots() as u64;
         let mut from = None;
         for step in marks.map(|m| m.step.min(end)).chain([end]) {
             if let Some(start) = from {
-                let (t, _) = Row::new(a).cost((step - start) as u64, 0);
-                total = total.saturating_add(t);
-                a -= 1;
+                let (t, r) = Row::new(a).cost((step - start) as u64, 0);
+                each(t, r);
+                a = a.saturating_sub(1);
             }
             from = Some(step);
         }
-        total
     }
 
     /// The run stopped after `n` steps: begins the reversal.

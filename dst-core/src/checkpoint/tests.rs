@@ -20,7 +20,7 @@ fn run(s: usize, n: usize, late: bool) -> u64 {
         }
         *count += 1;
     }
-    let expected = schedule.forward_steps(n);
+    let (expected, most) = (schedule.forward_steps(n), schedule.max_repetitions(n));
     let mut reversal = schedule.reverse(n);
     let (mut total, mut left, mut state) = (n as u64, n, n.checked_sub(1));
     loop {
@@ -60,6 +60,7 @@ fn run(s: usize, n: usize, late: bool) -> u64 {
         runs.iter().copied().max().unwrap_or(0),
         "s={s} n={n}"
     );
+    assert_eq!(reversal.max_repetitions() as u64, most, "s={s} n={n}");
     assert_eq!(total, expected, "s={s} n={n}");
     assert!(total >= optimum(n as u64, s as u64));
     total

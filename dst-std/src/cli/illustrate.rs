@@ -27,14 +27,14 @@ const MOST_FORWARD: u64 = 100_000_000;
 #[command(after_help = "\
 Examples:
   dst illustrate
-  dst illustrate --theta 0.25 --step 0.01
+  dst illustrate --theta 0.5 --step 0.01
   dst illustrate --json
 
 Note: at theta = 1 the second state has long died out at the stop, so dT/dtheta is tiny and its relative error
 large; at theta = 0.25 both states matter.")]
 pub(super) struct Args {
     /// The parameter.
-    #[arg(long, value_name = "T", default_value = "1", value_parser = finite, allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", default_value = "0.25", value_parser = finite, allow_hyphen_values = true)]
     theta: f64,
     /// The step size h.
     #[arg(long, value_name = "H", default_value = "0.05", value_parser = positive, allow_hyphen_values = true)]
