@@ -119,6 +119,7 @@ mod objective;
 mod plan;
 mod run;
 mod scalar;
+mod seeds;
 mod sensitivity;
 mod stop;
 mod system;

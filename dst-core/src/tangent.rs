@@ -5,7 +5,6 @@
 //! fewer slots than directions the trajectory is run again for each group.
 //! The run has stopped before, so N and the seeds of the crossing are known, and each direction yields one number.
 
-use crate::adjoint::{Finish, SlopeBy};
 use crate::checkpoint::Store;
 use crate::crossing::Crossing;
 use crate::engine::Engine;
@@ -15,6 +14,7 @@ use crate::integrator::{Integrator, Temporaries, split};
 use crate::loss::Weights;
 use crate::run::{Recording, Run};
 use crate::scalar::{Scalar, all_finite, copy};
+use crate::seeds::{Finish, SlopeBy};
 use crate::system::{Direction, Point, System};
 
 /// A tangent computation under way; made by [`Run::tangent`].
