@@ -5,12 +5,11 @@
 //! the very code of the forward run: the gradient has the same bits whatever the number of slots and however the
 //! work is cut by [`advance`](Adjoint::advance).
 
-use crate::checkpoint::{Action, Reversal, Store};
-use crate::crossing::Crossing;
+use crate::checkpoint::{Action, Mark, Reversal, ReversalState, Store};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::gradient::{Evaluations, Gradient, Progress};
-use crate::integrator::{Integrator, Temporaries, split};
+use crate::integrator::{Integrator, split};
 use crate::loss::Weights;
 use crate::run::{Recording, Run};
 use crate::scalar::{Scalar, all_finite, copy};
@@ -28,14 +27,9 @@ enum Known {
     Next,
 }
 
-/// A backward sweep under way; made by [`Run::adjoint`].
-#[derive(Debug)]
-pub struct Adjoint<'p, 'm, S, Y: ?Sized, I, W, St> {
-    engine: Engine<'p, 'm, S, Y, I>,
-    reversal: Reversal<'m>,
-    store: St,
-    keeps_records: bool,
-    weights: W,
+/// The numbers of a backward sweep, apart from the memory it borrows: plain data to keep between two ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct AdjointState<S> {
     finish: Finish<S>,
     count: Evaluations,
     action: Action,
@@ -44,6 +38,21 @@ pub struct Adjoint<'p, 'm, S, Y: ?Sized, I, W, St> {
     known: Known,
     /// Steps below this one are left out: a truncated sweep.
     first: usize,
+    x0_gradient: bool,
+    /// Of a suspended sweep only.
+    swapped: bool,
+    reversal: ReversalState,
+}
+
+/// A backward sweep under way; made by [`Run::adjoint`].
+#[derive(Debug)]
+pub struct Adjoint<'p, 'm, S, Y: ?Sized, I, W, St> {
+    engine: Engine<'p, 'm, S, Y, I>,
+    reversal: Reversal<'m>,
+    store: St,
+    keeps_records: bool,
+    weights: W,
+    state: AdjointState<S>,
 }
 
 impl<'p, 'm, S, Y, I, W, St> Run<'p, 'm, S, Y, I, W, Recording<'m, St>>
@@ -54,28 +63,22 @@ where
     W: Weights<S>,
     St: Store<S>,
 {
-    /// Starts the backward sweep for Σ w_k f(x_k) + `time_weight`·T. The run must have stopped, unless `time_weight`
-    /// is zero.
-    pub fn adjoint(
-        mut self,
-        crossing: Crossing,
-        time_weight: S,
-    ) -> Result<Adjoint<'p, 'm, S, Y, I, W, St>, Error> {
-        let (finish, count) = self.begin_adjoint(crossing, time_weight)?;
+    /// Starts the backward sweep for what the plan asks: T, or Σ w_k f(x_k) + μ·T. The run must have stopped, unless μ is
+    /// zero. This alone costs up to three pullbacks and one evaluation.
+    ///
+    /// On an error the run is gone, but not its memory: [`suspend`](Run::suspend) before, to come back to it.
+    pub fn adjoint(mut self) -> Result<Adjoint<'p, 'm, S, Y, I, W, St>, Error> {
+        let (finish, count) = self.begin_adjoint()?;
         Ok(self.sweep(finish, count))
     }
 
     /// Everything about the adjoint that can fail before the sweep: afterwards the run is still whole.
-    pub(crate) fn begin_adjoint(
-        &mut self,
-        crossing: Crossing,
-        time_weight: S,
-    ) -> Result<(Finish<S>, Evaluations), Error> {
+    pub(crate) fn begin_adjoint(&mut self) -> Result<(Finish<S>, Evaluations), Error> {
         if self.engine.system.cost().pullback.is_none() {
             return Err(Error::NoPullback);
         }
         let mut count = Evaluations::default();
-        let finish = self.resolve(crossing, time_weight, SlopeBy::Pullback, &mut count)?;
+        let finish = self.resolve(SlopeBy::Pullback, &mut count)?;
         Ok((finish, count))
     }
 
@@ -89,9 +92,10 @@ where
             mut engine,
             recorder,
             weights,
-            steps,
+            goal,
             ..
         } = self;
+        let steps = finish.steps;
         let seed = finish.seeds.at(steps);
         let t = engine.time(steps);
         let work = &mut engine.work;
@@ -130,24 +134,34 @@ where
         // x_{N−1} and its record are at hand.
         engine.shift();
         let mut reversal = recorder.schedule.reverse(steps);
-        let action = reversal.next_action();
-        Adjoint {
-            engine,
-            reversal,
-            store: recorder.store,
-            keeps_records: recorder.keeps_records,
-            weights,
+        let state = AdjointState {
             finish,
             count,
-            action,
+            action: reversal.next_action(),
             step: steps.saturating_sub(1),
             known: Known::Record,
             first: 0,
+            x0_gradient: goal.x0_gradient,
+            swapped: false,
+            reversal: reversal.state(),
+        };
+        let Recording {
+            store,
+            keeps_records,
+            ..
+        } = recorder;
+        Adjoint {
+            engine,
+            reversal,
+            store,
+            keeps_records,
+            weights,
+            state,
         }
     }
 }
 
-impl<'m, S, Y, I, W, St> Adjoint<'_, 'm, S, Y, I, W, St>
+impl<'p, 'm, S, Y, I, W, St> Adjoint<'p, 'm, S, Y, I, W, St>
 where
     S: Scalar,
     Y: System<S> + ?Sized,
@@ -155,43 +169,81 @@ where
     W: Weights<S>,
     St: Store<S>,
 {
+    /// Lets go of everything borrowed. The memory must be left alone until
+    /// [`Plan::resume_adjoint`](crate::Plan::resume_adjoint).
+    pub fn suspend(self) -> AdjointState<S> {
+        AdjointState {
+            swapped: self.engine.swapped,
+            reversal: self.reversal.state(),
+            ..self.state
+        }
+    }
+
+    pub(crate) fn resumed(
+        state: AdjointState<S>,
+        mut engine: Engine<'p, 'm, S, Y, I>,
+        marks: &'m mut [Mark],
+        store: St,
+        keeps_records: bool,
+        weights: W,
+    ) -> Self {
+        if state.swapped {
+            engine.shift();
+        }
+        let reversal = Reversal::resume(marks, state.reversal);
+        Self {
+            engine,
+            reversal,
+            store,
+            keeps_records,
+            weights,
+            state,
+        }
+    }
+
     /// Pulls back through the last `window` steps only; what lies before is taken as given. The gradient "with
     /// respect to x0" is then with respect to the state at the start of the window.
     pub fn truncated(mut self, window: usize) -> Self {
-        self.first = self.finish.steps.saturating_sub(window);
+        self.state.first = self.state.finish.steps.saturating_sub(window);
+        if window == 0 {
+            self.state.action = Action::Done;
+        }
         self
     }
 
-    /// Does at most `budget` operations: steps recomputed or steps pulled back.
+    /// Does at most `budget` operations: steps recomputed or steps pulled back. A step pulled back may have to be evaluated
+    /// first, so one operation is at most one step of the integrator and its transpose.
+    ///
+    /// After a fault of the store, calling again tries the same operation again.
     pub fn advance(&mut self, budget: usize) -> Result<Progress, Error> {
         let mut left = budget;
         loop {
-            match self.action {
+            match self.state.action {
                 Action::Done => return Ok(Progress::Done),
                 Action::Load { slot, step } => {
                     let work = &mut self.engine.work;
                     self.store
                         .load(slot, work.cur, work.record)
                         .map_err(|_| Error::Store { slot })?;
-                    self.step = step;
+                    self.state.step = step;
                     let recorded = self.keeps_records || work.record.is_empty();
-                    self.known = if recorded {
+                    self.state.known = if recorded {
                         Known::Record
                     } else {
                         Known::State
                     };
                 }
                 Action::Advance { to, .. } => {
-                    while self.step < to {
+                    while self.state.step < to {
                         let Some(fewer) = left.checked_sub(1) else {
                             return Ok(self.running());
                         };
                         left = fewer;
                         self.prepare(Known::Next)?;
                         self.engine.shift();
-                        self.step += 1;
+                        self.state.step += 1;
                         let recorded = self.engine.work.record.is_empty();
-                        self.known = if recorded {
+                        self.state.known = if recorded {
                             Known::Record
                         } else {
                             Known::State
@@ -214,13 +266,13 @@ where
                     left = fewer;
                     self.prepare(Known::Record)?;
                     self.pull(step)?;
-                    if step <= self.first {
-                        self.action = Action::Done;
+                    if step <= self.state.first {
+                        self.state.action = Action::Done;
                         continue;
                     }
                 }
             }
-            self.action = self.reversal.next_action();
+            self.state.action = self.reversal.next_action();
         }
     }
 
@@ -228,17 +280,23 @@ where
     pub fn finish(mut self) -> Result<Gradient<'m, S>, Error> {
         self.advance(usize::MAX)?;
         let work = self.engine.work;
-        if !all_finite(work.theta_bar) {
-            return Err(Error::NonFiniteGradient { step: self.first });
+        if !(all_finite(work.theta_bar) && all_finite(work.lambda)) {
+            return Err(Error::NonFiniteGradient {
+                step: self.state.first,
+            });
         }
         Ok(Gradient {
-            steps: self.finish.steps,
+            steps: self.state.finish.steps,
             state: work.last,
             theta: work.theta_bar,
-            x0: work.lambda,
-            loss: self.finish.loss,
-            stop: self.finish.stop,
-            evaluations: self.count,
+            x0: if self.state.x0_gradient {
+                work.lambda
+            } else {
+                &[]
+            },
+            loss: self.state.finish.loss,
+            stop: self.state.finish.stop,
+            evaluations: self.state.count,
             h: self.engine.integrator.step_size(),
             theta_spare: work.theta_spare,
             x0_spare: work.temporary,
@@ -247,7 +305,7 @@ where
 
     fn running(&self) -> Progress {
         Progress::Running {
-            remaining: self.reversal.remaining().saturating_sub(self.first),
+            remaining: self.reversal.remaining().saturating_sub(self.state.first),
         }
     }
 
@@ -255,20 +313,20 @@ where
     fn prepare(&mut self, wanted: Known) -> Result<(), Error> {
         let enough = match wanted {
             Known::State => true,
-            Known::Record => self.known != Known::State,
-            Known::Next => self.known == Known::Next,
+            Known::Record => self.state.known != Known::State,
+            Known::Next => self.state.known == Known::Next,
         };
         if enough {
             return Ok(());
         }
-        self.engine.evaluate(self.step);
-        if !self.engine.step(self.step) {
+        self.engine.evaluate(self.state.step);
+        if !self.engine.step(self.state.step) {
             return Err(Error::NonFinite {
-                step: self.step.saturating_add(1),
+                step: self.state.step.saturating_add(1),
             });
         }
-        self.count.rate += I::STAGES;
-        self.known = Known::Next;
+        self.state.count.rate += I::STAGES;
+        self.state.known = Known::Next;
         Ok(())
     }
 
@@ -276,7 +334,7 @@ where
     fn pull(&mut self, step: usize) -> Result<(), Error> {
         let t = self.engine.time(step);
         let reading = Reading {
-            criterion: self.finish.seeds.at(step),
+            criterion: self.state.finish.seeds.at(step),
             loss: if W::ACTIVE {
                 self.weights.weight(step)
             } else {
@@ -289,11 +347,7 @@ where
             x: work.cur,
             t,
         };
-        let temporaries = Temporaries {
-            a: work.rate,
-            b: work.prev,
-            c: work.temporary,
-        };
+        let temporaries = [&mut *work.rate, &mut *work.prev, &mut *work.temporary];
         self.engine.integrator.pull(
             self.engine.system,
             at,
@@ -304,7 +358,7 @@ where
             temporaries,
             work.scratch,
         );
-        self.count.pullback += I::STAGES;
+        self.state.count.pullback += I::STAGES;
         if all_finite(work.lambda) {
             Ok(())
         } else {

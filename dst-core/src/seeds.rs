@@ -3,14 +3,15 @@
 //! Adjoint and tangent mode share this; they differ in how dJ/dt is formed where a crossing asks for it, by ∇J or by a
 //! direction.
 
-use crate::crossing::{Condition, Crossing, LastStep, Resolved};
+use crate::crossing::{LastStep, Resolved};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::gradient::{Evaluations, StopTime};
 use crate::integrator::{Integrator, split, split_mut};
 use crate::loss::Weights;
+use crate::plan::Goal;
 use crate::run::{Phase, Run};
-use crate::scalar::{Scalar, add_scaled, dot};
+use crate::scalar::{Scalar, add_scaled};
 use crate::system::{Bar, Direction, Point, Seed, System};
 
 /// The seeds that the stopping time puts on dJ_N, dJ_{N−1}, dJ_{N−2}, already divided by the slope of the crossing.
@@ -47,7 +48,7 @@ pub(crate) struct Finish<S> {
     pub(crate) seeds: Seeds<S>,
 }
 
-/// dJ/dt at a point by one pullback or pushforward, with ‖∇J‖₁ where it was formed.
+/// How dJ/dt is formed: by one pullback, or by one pushforward along −A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlopeBy {
     Pullback,
@@ -64,20 +65,23 @@ where
     /// Reads the stopping time off the last step. With `SlopeBy::Pullback`, leaves ∇J(x_N) in λ and ∂J/∂θ in θ̄.
     pub(crate) fn resolve(
         &mut self,
-        crossing: Crossing,
-        time_weight: S,
         by: SlopeBy,
         count: &mut Evaluations,
     ) -> Result<Finish<S>, Error> {
-        count.rate = self.steps.saturating_mul(I::STAGES).saturating_add(1);
-        let steps = self.steps;
+        let Goal {
+            crossing,
+            time_weight,
+            ..
+        } = self.goal;
+        count.rate = self.state.steps.saturating_mul(I::STAGES).saturating_add(1);
+        let steps = self.state.steps;
         let mut finish = Finish {
             steps,
-            loss: self.loss,
+            loss: self.state.loss,
             stop: None,
             seeds: Seeds::new(steps, None, S::ZERO),
         };
-        match self.phase {
+        match self.state.phase {
             Phase::Failed(error) => return Err(error),
             Phase::Fresh => return Err(Error::NotStopped { steps }),
             _ if time_weight == S::ZERO => return Ok(finish),
@@ -90,10 +94,10 @@ where
         let h = self.engine.integrator.step_size();
         let mut last = LastStep {
             h,
-            epsilon: self.epsilon,
+            epsilon: self.goal.epsilon,
             steps,
-            before: self.previous,
-            after: self.criterion,
+            before: self.state.previous,
+            after: self.state.criterion,
             slopes: (S::ZERO, S::ZERO),
         };
         if crossing.needs_slopes() {
@@ -115,19 +119,13 @@ where
             self.engine.shift();
         }
         // The adjoint needs ∇J(x_N) in any case; the tangent only where the crossing asks for slopes.
-        let mut norm = None;
+        let mut transversality = S::ONE;
         if by == SlopeBy::Pullback || crossing.needs_slopes() {
-            (last.slopes.1, norm) = self.engine.slope(steps, by, count);
+            (last.slopes.1, transversality) = self.engine.slope(steps, by, count);
         }
         let resolved = last.resolve(crossing);
-        let rate_max = self
-            .engine
-            .work
-            .rate
-            .iter()
-            .fold(S::ZERO, |max, a| max.max(a.abs()));
-        let condition: Condition<S> = last.condition(resolved.slope, norm, rate_max);
-        if condition.is_flat() {
+        let condition = last.condition(transversality);
+        if last.is_flat(crossing, resolved.slope, condition) {
             return Err(Error::FlatCrossing { step: steps });
         }
         finish.seeds = Seeds::new(steps, Some(resolved), time_weight);
@@ -142,8 +140,9 @@ where
 }
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I> {
-    /// dJ/dt = −∇J·A at `cur`, with A in `rate`. By pullback, ∇J is left in `lambda` and ∂J/∂θ in `theta_bar`.
-    fn slope(&mut self, step: usize, by: SlopeBy, count: &mut Evaluations) -> (S, Option<S>) {
+    /// dJ/dt = −∇J·A at `cur`, with A in `rate`, and its transversality. By pullback, ∇J is left in `lambda` and ∂J/∂θ in
+    /// `theta_bar`.
+    fn slope(&mut self, step: usize, by: SlopeBy, count: &mut Evaluations) -> (S, S) {
         let t = self.time(step);
         let work = &mut self.work;
         let at = Point {
@@ -168,8 +167,15 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I>
                     x: work.lambda,
                 };
                 self.system.pullback(at, tape, seed, bar, work.scratch);
-                let norm = work.lambda.iter().fold(S::ZERO, |sum, g| sum + g.abs());
-                (-dot(work.lambda, work.rate), Some(norm))
+                let products = work
+                    .lambda
+                    .iter()
+                    .zip(work.rate.iter())
+                    .map(|(&g, &a)| g * a);
+                let (sum, size) = products.fold((S::ZERO, S::ZERO), |(sum, size), p| {
+                    (sum + p, size + p.abs())
+                });
+                (-sum, sum.abs() / size)
             }
             SlopeBy::Pushforward => {
                 count.pushforward += 1;
@@ -183,7 +189,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I>
                 let reading = self
                     .system
                     .pushforward(at, tape, along, work.spare, work.scratch);
-                (reading.criterion, None)
+                (reading.criterion, S::ONE)
             }
         }
     }
