@@ -472,7 +472,7 @@ fn what_is_not_asked_for_does_no_harm() {
     let root =
         formula!(|theta: 1, x: 2, _t| [theta[0] * x[0], x[1] * 0.0], |x| x[0], |x| x[1].sqrt());
     for mode in [Mode::Adjoint, Mode::Tangent, Mode::Auto] {
-        let plan = Euler::new(0.125).until(0.5).mode(mode);
+        let plan = Euler::new(0.1).until(0.5).mode(mode);
         let s = plan
             .sensitivity(&root, &[1.0], &[1.0, 0.0], &mut Small::new())
             .map(|s| s.steps);
