@@ -392,7 +392,12 @@ impl<'m> Schedule<'m> {
                 .head
                 .saturating_sub(self.state.base + 1)
                 .min(ring.len());
-            ring.rotate_left(turn);
+            // By reversals: a library rotation is twice the code of all the rest.
+            if let Some((before, after)) = ring.split_at_mut_checked(turn) {
+                before.reverse();
+                after.reverse();
+            }
+            ring.reverse();
         }
         Reversal::new(self.marks, self.state.len, n)
     }

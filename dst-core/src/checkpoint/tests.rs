@@ -108,11 +108,7 @@ fn short_runs_repeat_nothing() {
 fn late_saves_are_optimal_up_to_two_repetitions() {
     for s in 1..=14 {
         for n in 0..=beta(s, 2) {
-            assert_eq!(
-                run(s as usize, n as usize, true),
-                optimum(n, s),
-                "s={s} n={n}"
-            );
+            assert_eq!(run(s, n, true), optimum(n, s), "s={s} n={n}");
         }
     }
 }

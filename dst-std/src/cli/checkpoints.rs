@@ -92,7 +92,6 @@ fn foretell(slots: usize, steps: usize) -> Option<(usize, usize)> {
 
 /// Runs and reverses, on step numbers alone. Returns the forward steps done and the most repetitions of one step.
 fn carry_out(slots: usize, n: usize) -> Result<(usize, usize), Failure> {
-    let n = n;
     let mut marks = vec![Mark::EMPTY; slots];
     let Some(mut schedule) = Schedule::new(&mut marks) else {
         return Err(Failure::Usage("--slots must be at least 1".to_owned()));
