@@ -5,6 +5,8 @@
 mod cargo;
 mod jobs;
 mod suite;
+#[allow(dead_code)] // the jobs that use it follow
+mod toolchain;
 
 use std::process::ExitCode;
 
