@@ -30,6 +30,12 @@ enum Command {
     TestHost,
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
+    /// Writes the C header, dst.h, from the source of dst-ffi.
+    CHeader {
+        /// Only fails if it would change.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -38,5 +44,7 @@ fn main() -> ExitCode {
         Command::Test => suite::run(&cargo, jobs::HOST.iter().chain(jobs::CROSS)),
         Command::TestHost => suite::run(&cargo, jobs::HOST),
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
+        Command::CHeader { check: true } => suite::alone(&cargo, jobs::c_header::check),
+        Command::CHeader { check: false } => suite::alone(&cargo, jobs::c_header::write),
     }
 }

@@ -1,5 +1,6 @@
 //! The jobs, in the order in which they are done: the quick ones that fail most often come first.
 
+pub(crate) mod c_header;
 mod clippy;
 mod docs;
 mod fmt;
