@@ -738,7 +738,7 @@ dst_status dst_ola_advance_f32(struct dst_ola_f32 *ola,
                                int32_t *progress);
 
 // Where the adaptive run stands.
-dst_status dst_ola_state_f32(struct dst_ola_f32 *ola, struct dst_ola_state_f32 *state);
+dst_status dst_ola_read_f32(struct dst_ola_f32 *ola, struct dst_ola_state_f32 *state);
 
 // How many bytes of workspace dst_window_init needs. 0 if the arguments are refused.
 size_t dst_window_workspace_size_f32(const struct dst_objective_f32 *objective,
@@ -753,14 +753,14 @@ dst_status dst_window_init_f32(const struct dst_objective_f32 *objective,
                                size_t workspace_size,
                                struct dst_window_f32 **window);
 
-// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. After an
-// error everything is as it was before the call, which may be made again.
+// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. An abort
+// is final; after any other error everything is as it was before the call.
 dst_status dst_window_advance_f32(struct dst_window_f32 *window,
                                   size_t budget,
                                   struct dst_window_report_f32 *report);
 
 // Where the windowed run stands.
-dst_status dst_window_state_f32(struct dst_window_f32 *window, struct dst_ola_state_f32 *state);
+dst_status dst_window_read_f32(struct dst_window_f32 *window, struct dst_ola_state_f32 *state);
 
 // Options with this step size and tolerance: Euler, interpolated crossing, automatic mode, 8 slots, at most a million
 // steps, no running loss, time_weight 1.
@@ -844,7 +844,7 @@ dst_status dst_ola_advance_f64(struct dst_ola_f64 *ola,
                                int32_t *progress);
 
 // Where the adaptive run stands.
-dst_status dst_ola_state_f64(struct dst_ola_f64 *ola, struct dst_ola_state_f64 *state);
+dst_status dst_ola_read_f64(struct dst_ola_f64 *ola, struct dst_ola_state_f64 *state);
 
 // How many bytes of workspace dst_window_init needs. 0 if the arguments are refused.
 size_t dst_window_workspace_size_f64(const struct dst_objective_f64 *objective,
@@ -859,14 +859,14 @@ dst_status dst_window_init_f64(const struct dst_objective_f64 *objective,
                                size_t workspace_size,
                                struct dst_window_f64 **window);
 
-// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. After an
-// error everything is as it was before the call, which may be made again.
+// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. An abort
+// is final; after any other error everything is as it was before the call.
 dst_status dst_window_advance_f64(struct dst_window_f64 *window,
                                   size_t budget,
                                   struct dst_window_report_f64 *report);
 
 // Where the windowed run stands.
-dst_status dst_window_state_f64(struct dst_window_f64 *window, struct dst_ola_state_f64 *state);
+dst_status dst_window_read_f64(struct dst_window_f64 *window, struct dst_ola_state_f64 *state);
 
 // The text of a status: never NULL, static, without a newline.
 const char *dst_status_message(int32_t status);

@@ -38,11 +38,6 @@ impl Abort {
         self.code.get() == 0
     }
 
-    /// A new try.
-    pub(crate) fn clear(&self) {
-        self.code.set(0);
-    }
-
     /// What the engine says, unless a callback aborted: then that, whatever the NaNs became.
     pub(crate) fn judge<T>(&self, outcome: Outcome<T>) -> Outcome<T> {
         if self.code.get() == 0 {

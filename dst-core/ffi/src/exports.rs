@@ -30,11 +30,11 @@ macro_rules! exports {
         $ola_workspace_size:ident,
         $ola_init:ident,
         $ola_advance:ident,
-        $ola_state:ident,
+        $ola_read:ident,
         $window_workspace_size:ident,
         $window_init:ident,
         $window_advance:ident,
-        $window_state:ident,
+        $window_read:ident,
     ) => {
         /// Options with this step size and tolerance: Euler, interpolated crossing, automatic mode, 8 slots, at most a million
         /// steps, no running loss, time_weight 1.
@@ -206,7 +206,7 @@ macro_rules! exports {
 
         /// Where the adaptive run stands.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $ola_state(
+        pub unsafe extern "C" fn $ola_read(
             ola: *mut Ola<$S>,
             state: *mut OlaState<$S>,
         ) -> dst_status {
@@ -241,8 +241,8 @@ macro_rules! exports {
             })
         }
 
-        /// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. After an
-        /// error everything is as it was before the call, which may be made again.
+        /// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. An abort
+        /// is final; after any other error everything is as it was before the call.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $window_advance(
             window: *mut Windowed<$S>,
@@ -255,7 +255,7 @@ macro_rules! exports {
 
         /// Where the windowed run stands.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $window_state(
+        pub unsafe extern "C" fn $window_read(
             window: *mut Windowed<$S>,
             state: *mut OlaState<$S>,
         ) -> dst_status {
@@ -281,11 +281,11 @@ exports!(
     dst_ola_workspace_size_f32,
     dst_ola_init_f32,
     dst_ola_advance_f32,
-    dst_ola_state_f32,
+    dst_ola_read_f32,
     dst_window_workspace_size_f32,
     dst_window_init_f32,
     dst_window_advance_f32,
-    dst_window_state_f32,
+    dst_window_read_f32,
 );
 
 exports!(
@@ -304,9 +304,9 @@ exports!(
     dst_ola_workspace_size_f64,
     dst_ola_init_f64,
     dst_ola_advance_f64,
-    dst_ola_state_f64,
+    dst_ola_read_f64,
     dst_window_workspace_size_f64,
     dst_window_init_f64,
     dst_window_advance_f64,
-    dst_window_state_f64,
+    dst_window_read_f64,
 );

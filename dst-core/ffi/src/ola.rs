@@ -85,11 +85,13 @@ pub(crate) unsafe fn starting_point<'a, S: Scalar>(
         Span::of(objective.0, 1),
         Span::of(options, 1),
         Span::of(x0.as_ptr(), x0.len()),
+    ];
+    let outputs = [
+        output,
+        area.span(workspace.0),
         Span::of(objective.1.abort_code, 1),
     ];
-    apart(&[output], &inputs)?;
-    apart(&[area.span(workspace.0)], &inputs)?;
-    apart(&[area.span(workspace.0)], &[output])?;
+    apart(&outputs, &inputs)?;
     if S::all_finite(x0) {
         Ok(x0)
     } else {

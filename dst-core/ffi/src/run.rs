@@ -169,6 +169,50 @@ impl<S: Scalar> Setup<S> {
         })
     }
 
+    /// Checks the rest of the arguments, then builds the run.
+    ///
+    /// # Safety
+    /// As for [`init`].
+    unsafe fn place(
+        &self,
+        theta: *const S,
+        x0: *const S,
+        workspace: *mut c_void,
+        workspace_size: usize,
+        structs: &[Span],
+        outputs: &[Span],
+    ) -> Outcome<*mut Run<S>> {
+        self.area.check(workspace, workspace_size)?;
+        // SAFETY: as promised. The area has more numbers than θ and x0 together, so that their sizes can be counted.
+        let (theta, x0) = unsafe {
+            (
+                vector(theta, self.problem.param_dim)?,
+                vector(x0, self.problem.state_dim)?,
+            )
+        };
+        let vectors = [
+            Span::of(theta.as_ptr(), theta.len()),
+            Span::of(x0.as_ptr(), x0.len()),
+        ];
+        let written = [
+            self.area.span(workspace),
+            Span::of(self.problem.abort_code, 1),
+        ];
+        apart(&written, structs)?;
+        apart(&written, &vectors)?;
+        apart(outputs, structs)?;
+        apart(outputs, &vectors)?;
+        apart(outputs, &written)?;
+        if !S::all_finite(theta) {
+            return Err(dst_status::DST_ERROR_THETA);
+        }
+        if !S::all_finite(x0) {
+            return Err(dst_status::DST_ERROR_X0);
+        }
+        // SAFETY: the workspace has just been checked.
+        unsafe { self.build(theta, x0, workspace) }
+    }
+
     /// Builds the run in the workspace.
     ///
     /// # Safety
@@ -270,66 +314,14 @@ pub(crate) unsafe fn init<S: Scalar>(
     run: *mut *mut Run<S>,
 ) -> Outcome<()> {
     present(run)?;
-    let outputs = [Span::of(run, 1)];
     // SAFETY: as promised; `run` is present.
     unsafe {
-        let built = prepare(
-            problem,
-            options,
-            theta,
-            x0,
-            workspace,
-            workspace_size,
-            &outputs,
-        )?;
-        run.write(built);
+        let setup = Setup::new(problem, options)?;
+        let inputs = [Span::of(problem, 1), Span::of(options, 1)];
+        let outputs = [Span::of(run, 1)];
+        run.write(setup.place(theta, x0, workspace, workspace_size, &inputs, &outputs)?);
     }
     Ok(())
-}
-
-/// Checks everything, then builds the run.
-///
-/// # Safety
-/// As for [`init`].
-unsafe fn prepare<S: Scalar>(
-    problem: *const Problem<S>,
-    options: *const Options<S>,
-    theta: *const S,
-    x0: *const S,
-    workspace: *mut c_void,
-    workspace_size: usize,
-    outputs: &[Span],
-) -> Outcome<*mut Run<S>> {
-    // SAFETY: as promised. The area has more numbers than θ and x0 together, so that their sizes can be counted.
-    let (setup, theta, x0) = unsafe {
-        let setup = Setup::new(problem, options)?;
-        setup.area.check(workspace, workspace_size)?;
-        let Problem {
-            state_dim,
-            param_dim,
-            ..
-        } = setup.problem;
-        (setup, vector(theta, param_dim)?, vector(x0, state_dim)?)
-    };
-    let inputs = [
-        Span::of(problem, 1),
-        Span::of(options, 1),
-        Span::of(theta.as_ptr(), theta.len()),
-        Span::of(x0.as_ptr(), x0.len()),
-        Span::of(setup.problem.abort_code, 1),
-    ];
-    let workspace_span = setup.area.span(workspace);
-    apart(outputs, &inputs)?;
-    apart(&[workspace_span], &inputs)?;
-    apart(&[workspace_span], outputs)?;
-    if !S::all_finite(theta) {
-        return Err(dst_status::DST_ERROR_THETA);
-    }
-    if !S::all_finite(x0) {
-        return Err(dst_status::DST_ERROR_X0);
-    }
-    // SAFETY: the workspace has just been checked.
-    unsafe { setup.build(theta, x0, workspace) }
 }
 
 /// The parts of a run that a call works on.
@@ -522,17 +514,12 @@ pub(crate) unsafe fn sensitivity<S: Scalar>(
 ) -> Outcome<()> {
     // SAFETY: as promised; what is delivered has been checked.
     unsafe {
-        let dims = read(problem)?.dims();
-        let spans = outputs(result, dims)?;
-        let run = prepare(
-            problem,
-            options,
-            theta,
-            x0,
-            workspace,
-            workspace_size,
-            &spans,
-        )?;
+        // The sizes first: those of the outputs follow from them.
+        let setup = Setup::new(problem, options)?;
+        setup.area.check(workspace, workspace_size)?;
+        let outputs = outputs(result, setup.problem.dims())?;
+        let inputs = [Span::of(problem, 1), Span::of(options, 1)];
+        let run = setup.place(theta, x0, workspace, workspace_size, &inputs, &outputs)?;
         let entered = enter(run)?;
         let (engine, abort) = (entered.engine, &entered.callbacks.abort);
         abort.judge(engine.advance(usize::MAX))?;

@@ -26,6 +26,8 @@ pub struct Windowed<S: Scalar> {
 #[derive(Debug)]
 struct Body<S: Scalar> {
     ola: WindowedOla<'static, S, &'static ObjectiveCallbacks<S>>,
+    /// An abort is final.
+    failed: Option<dst_status>,
     // Lent to each window.
     rows: &'static mut [S],
     params: &'static mut [S],
@@ -116,6 +118,7 @@ pub(crate) unsafe fn init<S: Scalar>(
         (&raw mut (*windowed).span).write(area.span(workspace));
         (&raw mut (*windowed).body).write(Body {
             ola,
+            failed: None,
             rows,
             params,
             slots,
@@ -166,14 +169,15 @@ pub(crate) unsafe fn advance<S: Scalar>(
     apart(&[Span::of(report, 1)], &[entered.span])?;
     let Body {
         ola,
+        failed,
         rows,
         params,
         slots,
         marks,
     } = entered.body;
-    let abort = &entered.callbacks.abort;
-    // A window that fails changes nothing, so that it can be tried again.
-    abort.clear();
+    if let Some(status) = *failed {
+        return Err(status);
+    }
     let lent = Workspace {
         rows,
         params,
@@ -181,7 +185,11 @@ pub(crate) unsafe fn advance<S: Scalar>(
         store: Slots::new(slots),
     };
     let outcome = ola.advance(budget, lent).map_err(dst_status::from);
-    let (outcome, steps, sensitivity) = match abort.judge(outcome)? {
+    let outcome = entered.callbacks.abort.judge(outcome);
+    if let Err(dst_status::DST_ABORTED) = outcome {
+        *failed = Some(dst_status::DST_ABORTED);
+    }
+    let (outcome, steps, sensitivity) = match outcome? {
         Window::Adapted { steps, sensitivity } => {
             (dst_window_outcome::DST_WINDOW_ADAPTED, steps, sensitivity)
         }
