@@ -140,7 +140,7 @@ static void OWN(reset)(void)
     do {                                                                                                               \
         OWN(before) = W;                                                                                               \
         CHECK((call) == (expected));                                                                                   \
-        CHECK(memcmp(&OWN(before), &W, sizeof W) == 0);                                                                \
+        CHECK(same_bytes(&OWN(before), &W, sizeof W));                                                                \
     } while (0)
 
 /* The same for a call that got as far as the workspace: everything else is as it was. */
@@ -149,7 +149,7 @@ static void OWN(reset)(void)
         OWN(before) = W;                                                                                               \
         CHECK((call) == (expected));                                                                                   \
         memcpy(OWN(before).workspace, W.workspace, sizeof W.workspace);                                                \
-        CHECK(memcmp(&OWN(before), &W, sizeof W) == 0);                                                                \
+        CHECK(same_bytes(&OWN(before), &W, sizeof W));                                                                \
     } while (0)
 
 /* These with the arguments of `world`. */
@@ -519,7 +519,7 @@ static void OWN(callbacks)(void)
                     CHECK(status == expected
                           || (code == 0 && which == 1 && at == 1 && status == DST_ERROR_FLAT_CROSSING));
                     memcpy(OWN(before).workspace, W.workspace, sizeof W.workspace);
-                    CHECK(memcmp(&OWN(before), &W, sizeof W) == 0);
+                    CHECK(same_bytes(&OWN(before), &W, sizeof W));
                     /* Nobody calls back after an abort. */
                     CHECK(code == 0 || T.calls[which] == at);
                 }

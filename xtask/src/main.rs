@@ -30,6 +30,21 @@ enum Command {
     TestHost,
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
+    /// The C library: header, programs under sanitisers and valgrind, then as firmware under QEMU.
+    TestC {
+        /// Leaves out the firmware.
+        #[arg(long)]
+        host_only: bool,
+    },
+    /// Makes a folder with libdst.a, dst.h and what pkg-config and CMake need.
+    CLib {
+        /// For another target, such as thumbv7em-none-eabihf.
+        #[arg(long)]
+        target: Option<String>,
+        /// The folder; inside the target folder by default.
+        #[arg(long)]
+        out: Option<std::path::PathBuf>,
+    },
     /// Writes the C header, dst.h, from the source of dst-ffi.
     CHeader {
         /// Only fails if it would change.
@@ -44,6 +59,9 @@ fn main() -> ExitCode {
         Command::Test => suite::run(&cargo, jobs::HOST.iter().chain(jobs::CROSS)),
         Command::TestHost => suite::run(&cargo, jobs::HOST),
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
+        Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
+        Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
+        Command::CLib { target, out } => suite::made(jobs::c_lib::run(&cargo, target, out)),
         Command::CHeader { check: true } => suite::alone(&cargo, jobs::c_header::check),
         Command::CHeader { check: false } => suite::alone(&cargo, jobs::c_header::write),
     }

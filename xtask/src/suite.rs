@@ -45,3 +45,17 @@ pub(crate) fn alone(cargo: &Cargo, run: Run) -> ExitCode {
         }
     }
 }
+
+/// Says what a subcommand has made, on standard output, for scripts.
+pub(crate) fn made(result: Result<std::path::PathBuf, String>) -> ExitCode {
+    match result {
+        Ok(path) => {
+            println!("{}", path.display());
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

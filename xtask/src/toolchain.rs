@@ -22,7 +22,7 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
-    const fn new(probe: &'static str, package: &'static str) -> Self {
+    pub(crate) const fn new(probe: &'static str, package: &'static str) -> Self {
         Self { probe, package }
     }
 

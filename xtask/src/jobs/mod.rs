@@ -1,6 +1,9 @@
 //! The jobs, in the order in which they are done: the quick ones that fail most often come first.
 
+pub(crate) mod c;
 pub(crate) mod c_header;
+pub(crate) mod c_lib;
+mod c_reference;
 mod clippy;
 mod docs;
 mod fmt;
@@ -35,3 +38,6 @@ pub(crate) const HOST: &[Job] = &[
 
 /// What is built or run for other targets.
 pub(crate) const CROSS: &[Job] = &[];
+
+/// The C library: on this machine, then as firmware.
+pub(crate) const C: &[Job] = &[job("C library", c::run)];
