@@ -357,6 +357,12 @@ static void OWN(numbers)(void)
         BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.descent = bad[i]);
         BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.tolerance = bad[i]);
     }
+    BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.alpha = 0);
+    BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.beta1 = 1);
+    BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.beta2 = -1);
+    BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.stability = -1);
+    BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.descent = -1);
+    BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.tolerance = -1);
     BAD(DST_ERROR_STEP_SIZE, W.options.step = 0);
     BAD(DST_ERROR_STEP_SIZE, W.options.step = -1);
     BAD(DST_ERROR_CHOICE, W.options.integrator = -1);

@@ -4,8 +4,8 @@ use core::mem::replace;
 
 use dst_core::checkpoint::optimum;
 use dst_core::{
-    Adjoint, Crossing, Gradient, Heun, Integrator, Mode, Progress, Recording, Rk4, Run, Scalar,
-    Slots, Status, System, Tangent, record_len,
+    Adjoint, Gradient, Heun, Integrator, Mode, Progress, Recording, Rk4, Run, Scalar, Slots,
+    Status, System, Tangent, record_len,
 };
 
 use crate::callbacks::{Callbacks, Weighting};
@@ -19,10 +19,9 @@ type Forward<S, I> =
 type Backward<S, I> = Adjoint<'static, 'static, S, Callbacks<S>, I, Weighting<S>, Store<S>>;
 type Along<S, I> = Tangent<'static, 'static, S, Callbacks<S>, I, Weighting<S>, Store<S>>;
 
-/// What the gradient is to be; the forward run needs none of it.
+/// What decides about the gradient, apart from what the plan already knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question<S> {
-    pub(crate) crossing: Crossing,
     pub(crate) mode: Mode,
     pub(crate) time_weight: S,
     pub(crate) theta_only: bool,
@@ -97,16 +96,14 @@ impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
         if !tangent && cost.pullback.is_none() {
             return Err(dst_status::DST_ERROR_NO_PULLBACK);
         }
-        let (crossing, time_weight) = (question.crossing, question.time_weight);
         let Self::Forward(run, _) = replace(self, Self::Over(dst_status::DST_ERROR_INTERNAL))
         else {
             return Err(dst_status::DST_ERROR_INTERNAL);
         };
         let started = if tangent {
-            run.tangent(crossing, time_weight, !question.theta_only)
-                .map(Self::Tangent)
+            run.tangent().map(Self::Tangent)
         } else {
-            run.adjoint(crossing, time_weight).map(Self::Adjoint)
+            run.adjoint().map(Self::Adjoint)
         };
         match started {
             Ok(stage) => {
@@ -168,20 +165,19 @@ fn tangent_is_cheaper<S: Scalar>(
     let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
         return cost.pullback.is_none();
     };
-    let (n, s) = (steps as u64, question.slots as u64);
+    let (n, s) = (steps, question.slots);
     let kept = question.keep_records || record_len(dims, stages) == 0;
-    let stages = stages as u64;
     let evaluations = n.saturating_mul(stages).saturating_add(1);
     let recomputed = optimum(n, s).saturating_sub(n);
     let adjoint = recomputed
         .saturating_add(if kept { 0 } else { n })
         .saturating_mul(stages)
-        .saturating_add(evaluations.saturating_mul(u64::from(pullback)));
+        .saturating_add(evaluations.saturating_mul(pullback as usize));
     let x0 = if question.theta_only { 0 } else { dims.states };
-    let directions = dims.params.saturating_add(x0) as u64;
+    let directions = dims.params.saturating_add(x0);
     let tangent = directions
         .div_ceil(s.max(1))
-        .saturating_add(directions.saturating_mul(u64::from(pushforward)))
+        .saturating_add(directions.saturating_mul(pushforward as usize))
         .saturating_mul(evaluations);
     tangent < adjoint
 }

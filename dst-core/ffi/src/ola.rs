@@ -50,6 +50,7 @@ pub(crate) unsafe fn checked<S: Scalar>(
     if objective.dim == 0 {
         return Err(dst_status::DST_ERROR_SIZE);
     }
+    // The ranges are the engine's; refused here, before anything is written.
     let OlaOptions {
         alpha,
         beta1,
@@ -60,7 +61,15 @@ pub(crate) unsafe fn checked<S: Scalar>(
         tolerance,
         ..
     } = options;
-    if !S::all_finite(&[alpha, beta1, beta2, stability, eta, descent, tolerance]) {
+    let decays = |beta: S| beta >= S::ZERO && beta < S::ONE;
+    let sound = alpha > S::ZERO
+        && decays(beta1)
+        && decays(beta2)
+        && [stability, descent, tolerance]
+            .iter()
+            .all(|&v| v >= S::ZERO)
+        && S::all_finite(&[alpha, stability, eta, descent, tolerance]);
+    if !sound {
         return Err(dst_status::DST_ERROR_HYPERPARAMETER);
     }
     Ok((objective, options))

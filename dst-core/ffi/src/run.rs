@@ -99,6 +99,7 @@ struct Setup<S> {
     problem: Problem<S>,
     options: Options<S>,
     choice: Choice,
+    crossing: Crossing,
     question: Question<S>,
     area: Area,
 }
@@ -117,8 +118,8 @@ impl<S: Scalar> Setup<S> {
             ..
         } = options;
         let choice = Choice::new(options.integrator)?;
+        let crossing = crossing(options.crossing)?;
         let question = Question {
-            crossing: crossing(options.crossing)?,
             mode: mode(options.mode)?,
             time_weight: options.time_weight,
             theta_only: options.theta_only != 0,
@@ -164,6 +165,7 @@ impl<S: Scalar> Setup<S> {
             problem,
             options,
             choice,
+            crossing,
             question,
             area,
         })
@@ -272,12 +274,18 @@ impl<S: Scalar> Setup<S> {
     fn begin<I: Integrator<S>>(&self, integrator: I, parts: Parts<S>) -> Outcome<Stages<S, I>> {
         let (callbacks, theta, x0, lent) = parts;
         let options = &self.options;
-        let run = integrator
+        let plan = integrator
             .until(options.epsilon)
             .at_most(options.max_steps)
             .from_time(options.start_time)
-            .running_loss(Weighting::new(&self.problem, options), options.time_weight)
-            .record(callbacks, theta, x0, lent)?;
+            .crossing(self.crossing)
+            .running_loss(Weighting::new(&self.problem, options), options.time_weight);
+        let plan = if self.question.theta_only {
+            plan.theta_only()
+        } else {
+            plan
+        };
+        let run = plan.record(callbacks, theta, x0, lent)?;
         Ok(Stages::Forward(run, None))
     }
 }

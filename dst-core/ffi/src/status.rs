@@ -58,8 +58,8 @@ statuses! {
     DST_ERROR_WEIGHT = 15, c"the weights of loss and stopping time must be finite";
     /// The integrator, the crossing or the mode is none of those listed.
     DST_ERROR_CHOICE = 16, c"the integrator, the crossing or the mode is none of those in dst.h";
-    /// A hyperparameter of an adaptive method is infinite or NaN.
-    DST_ERROR_HYPERPARAMETER = 17, c"a hyperparameter must be finite";
+    /// A hyperparameter of an adaptive method is out of range: alpha > 0, 0 <= beta < 1, stability, descent and tolerance >= 0.
+    DST_ERROR_HYPERPARAMETER = 17, c"a hyperparameter is out of range: alpha > 0, 0 <= beta < 1, the others finite and not negative";
     /// The number of checkpoint slots is zero; the starting point needs one.
     DST_ERROR_NO_SLOTS = 18, c"slots must be at least 1";
     /// The symplectic integrator needs positions and velocities in equal number.

@@ -2,7 +2,6 @@
 
 use dst_core::{
     Dims, Direction, Error, Euler, Integrator, Point, Reading, Scalar, SymplecticEuler, System,
-    Temporaries,
 };
 
 /// A method with one evaluation per step.
@@ -56,7 +55,7 @@ impl<S: Scalar> Integrator<S> for OneStage<S> {
         reading: Reading<S>,
         lambda: &mut [S],
         theta_bar: &mut [S],
-        temporaries: Temporaries<'_, S>,
+        temporaries: [&mut [S]; 3],
         scratch: &mut [S],
     ) {
         either!(
@@ -81,7 +80,7 @@ impl<S: Scalar> Integrator<S> for OneStage<S> {
         record: &[S],
         along: Direction<'_, S>,
         next: &mut [S],
-        temporaries: Temporaries<'_, S>,
+        temporaries: [&mut [S]; 2],
         scratch: &mut [S],
     ) -> Reading<S> {
         either!(
