@@ -42,26 +42,16 @@ impl Crossing {
     }
 }
 
-/// How well the crossing is determined, both relative: they do not change when J or x are rescaled.
+/// How well the crossing is determined, both relative: rescaling J, or any one state, changes neither.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Condition<S> {
     /// The fall of J over the last step, in units of the rounding error of J: |ΔJ| / (eps·max(|J|, |ε|)).
     /// Its reciprocal bounds the relative error that rounding makes in the gradient.
     pub rounding: S,
-    /// |dJ/dt| / (‖∇J‖₁·‖A‖_∞): 0 where the flow grazes the level set, about 1 where it meets it head-on. Infinite
-    /// where only a tangent run was made, which never forms ∇J.
+    /// |∇J·A| / Σ|∂J/∂xᵢ·Aᵢ| at x_N: 1 where every state brings J down, 0 where the flow grazes the level set and dJ/dt is
+    /// all cancellation. One, too, where only a tangent run was made, which never forms ∇J.
     pub transversality: S,
-}
-
-impl<S: Scalar> Condition<S> {
-    /// Too flat for a derivative: fewer than four good bits in ΔJ, or a slope that is all cancellation.
-    pub(crate) fn is_flat(&self) -> bool {
-        // Asked this way round, a NaN counts as flat.
-        let clear = self.rounding >= S::from_f64(16.0)
-            && self.transversality >= S::from_f64(64.0) * S::EPSILON;
-        !clear
-    }
 }
 
 /// What is known about the last step.
@@ -160,8 +150,10 @@ impl<S: Scalar> LastStep<S> {
             let (value, slope) = self.hermite(s);
             if value > S::ZERO {
                 low = s;
-            } else {
+            } else if value < S::ZERO {
                 high = s;
+            } else {
+                return s;
             }
             let newton = s - value / slope;
             let next = if newton > low && newton < high {
@@ -177,23 +169,26 @@ impl<S: Scalar> LastStep<S> {
         s
     }
 
-    /// How well determined the crossing is; the norms are ‖∇J(x_N)‖₁ and ‖A_N‖_∞.
-    pub(crate) fn condition(&self, slope: S, gradient_1: Option<S>, rate_max: S) -> Condition<S> {
-        // A slope of the wrong sign is as useless as none.
-        let fall = (-self.h * slope).max(S::ZERO);
+    /// How well determined the crossing is. `transversality` is that of the slope at x_N.
+    pub(crate) fn condition(&self, transversality: S) -> Condition<S> {
+        let fall = self.before - self.after;
         let size = self
             .before
             .abs()
             .max(self.after.abs())
             .max(self.epsilon.abs());
-        let transversality = match gradient_1 {
-            Some(norm) => (-slope).max(S::ZERO) / (norm * rate_max),
-            None => S::INFINITY,
-        };
         Condition {
             rounding: fall / size / S::EPSILON,
             transversality,
         }
+    }
+
+    /// Too flat for a derivative: fewer than four good bits in ΔJ; or, where the slope is −∇J·A, one that rises or is
+    /// nothing but cancellation. Asked this way round, a NaN counts as flat.
+    pub(crate) fn is_flat(&self, crossing: Crossing, slope: S, condition: Condition<S>) -> bool {
+        let clear = condition.rounding >= S::from_f64(16.0) && slope < S::ZERO;
+        let crosses = condition.transversality >= S::from_f64(64.0) * S::EPSILON;
+        !(clear && (crosses || !crossing.needs_slopes()))
     }
 }
 
@@ -239,33 +234,50 @@ mod tests {
 
     #[test]
     fn flatness_is_relative() {
+        let flat = |step: LastStep<f64>, crossing: Crossing, transversality: f64| {
+            let slope = step.resolve(crossing).slope;
+            step.is_flat(crossing, slope, step.condition(transversality))
+        };
         for scale in [1e-200, 1.0, 1e200] {
             let step = LastStep {
                 epsilon: scale,
                 before: 1.5 * scale,
                 after: 0.5 * scale,
+                slopes: (-scale, -scale),
                 ..last(0.0, 0.0, (0.0, 0.0))
             };
-            let c = step.condition(step.resolve(Crossing::Paper).slope, Some(scale), 2.0);
-            assert!(
-                !c.is_flat() && (c.transversality - 1.0).abs() < 1e-12,
-                "{c:?}"
-            );
-            let flat = LastStep {
-                before: scale * (1.0 + 2e-16),
-                after: scale,
-                ..step
-            };
-            assert!(
-                flat.condition(flat.resolve(Crossing::Paper).slope, None, 1.0)
-                    .is_flat()
-            );
+            for crossing in Crossing::ALL {
+                assert!(
+                    !flat(step, crossing, 1.0)
+                        && flat(step, crossing, f64::NAN) == crossing.needs_slopes()
+                );
+                assert_eq!(flat(step, crossing, 1e-15), crossing.needs_slopes());
+                let same = LastStep {
+                    before: scale * (1.0 + 2e-16),
+                    after: scale,
+                    ..step
+                };
+                assert!(flat(same, crossing, 1.0), "{crossing:?} at {scale}");
+            }
         }
-        let rising = last(1.5, 0.5, (1.0, 1.0));
         assert!(
-            rising
-                .condition(rising.resolve(Crossing::Slope).slope, Some(1.0), 1.0)
-                .is_flat()
+            flat(last(1.5, 0.5, (1.0, 1.0)), Crossing::Slope, 1.0),
+            "a slope that rises"
+        );
+    }
+
+    #[test]
+    fn one_step_has_no_third_point() {
+        let step = LastStep {
+            steps: 1,
+            ..last(1.5, 0.5, (-2.0, -2.0))
+        };
+        assert_eq!(step.resolve(Crossing::Hermite).weights, [0.5, 0.5, 0.0]);
+        assert_eq!(
+            last(1.5, 0.5, (-2.0, -2.0))
+                .resolve(Crossing::Hermite)
+                .weights,
+            [0.375, 0.75, -0.125]
         );
     }
 }

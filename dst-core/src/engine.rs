@@ -17,6 +17,8 @@ pub(crate) struct Engine<'p, 'm, S, Y: ?Sized, I> {
     pub(crate) t0: S,
     pub(crate) dims: Dims,
     pub(crate) work: Work<'m, S>,
+    /// Have the two halves of `work` changed places? What a suspended run must remember of it.
+    pub(crate) swapped: bool,
 }
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I> {
@@ -63,6 +65,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I>
     /// After a step: `cur` becomes x_{k+1} and `prev` x_k, records along with them.
     #[inline(always)]
     pub(crate) fn shift(&mut self) {
+        self.swapped = !self.swapped;
         swap(&mut self.work.cur, &mut self.work.prev);
         swap(&mut self.work.record, &mut self.work.record_prev);
     }

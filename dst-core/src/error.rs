@@ -27,6 +27,10 @@ pub enum Argument {
     Slots,
     /// A hyperparameter of an adaptive method.
     Hyperparameter,
+    /// The bounds of a box.
+    Bounds,
+    /// The memory lent to an adaptive method.
+    Memory,
 }
 
 impl Argument {
@@ -42,6 +46,8 @@ impl Argument {
             Self::Params => "workspace params",
             Self::Slots => "workspace slots",
             Self::Hyperparameter => "a hyperparameter",
+            Self::Bounds => "the box",
+            Self::Memory => "the memory",
         }
     }
 }
@@ -62,7 +68,7 @@ pub enum Error {
         /// How many it has.
         given: usize,
     },
-    /// A number is out of range: h ≤ 0, ε NaN, an entry of θ or x0 that is not finite.
+    /// A number is out of range: h ≤ 0, ε NaN, an entry of θ or x0 that is not finite, a box that is empty.
     Invalid(Argument),
     /// The workspace has no checkpoint slot; the starting point needs one.
     NoSlots,
@@ -102,13 +108,9 @@ pub enum Error {
         /// The slot.
         slot: usize,
     },
-    /// The checkpoint store has fewer slots than the schedule was given marks.
-    StoreTooSmall {
-        /// Slots that the schedule counts on.
-        needed: usize,
-        /// Slots that the store has.
-        given: usize,
-    },
+    /// The system cannot be run with this integrator or step size: [`Decrease`](crate::methods::Decrease) follows an Euler
+    /// step of the h it was given.
+    WrongStep,
 }
 
 impl fmt::Display for Error {
@@ -123,6 +125,12 @@ impl fmt::Display for Error {
             }
             Self::Invalid(Argument::StepSize) => {
                 f.write_str("the step size h must be a positive finite number")
+            }
+            Self::Invalid(Argument::Hyperparameter) => f.write_str(
+                "hyperparameters must be finite, with alpha > 0, 0 <= beta < 1 and thresholds not negative",
+            ),
+            Self::Invalid(Argument::Bounds) => {
+                f.write_str("the box needs lower <= upper, without NaN, for every variable")
             }
             Self::Invalid(argument) => write!(f, "{} must be finite", argument.name()),
             Self::NoSlots => {
@@ -162,12 +170,9 @@ impl fmt::Display for Error {
                 f.write_str("the system has no pushforward: implement it, or use the adjoint")
             }
             Self::Store { slot } => write!(f, "the checkpoint store failed at slot {slot}"),
-            Self::StoreTooSmall { needed, given } => {
-                write!(
-                    f,
-                    "the checkpoint store has {given} slots, the schedule needs {needed}"
-                )
-            }
+            Self::WrongStep => f.write_str(
+                "the system was made for another step: run it with Euler and the h it was given",
+            ),
         }
     }
 }

@@ -25,9 +25,10 @@ pub trait Formula<S: Scalar, const D: usize, const P: usize> {
     /// J(x)
     fn criterion<const K: usize>(&self, x: &[Dual<S, K>; D]) -> Dual<S, K>;
 
-    /// f(x) of a running loss; J unless said otherwise.
-    fn loss<const K: usize>(&self, x: &[Dual<S, K>; D]) -> Dual<S, K> {
-        self.criterion(x)
+    /// f(x) of a running loss; J, which is at hand, unless said otherwise.
+    fn loss<const K: usize>(&self, x: &[Dual<S, K>; D], criterion: Dual<S, K>) -> Dual<S, K> {
+        let _ = x;
+        criterion
     }
 }
 
@@ -42,6 +43,29 @@ impl<F, const D: usize, const P: usize> Derived<F, D, P> {
     /// Four directions at a time: a good default from Cortex-M0 to AVX.
     pub const fn new(formula: F) -> Self {
         Self { formula }
+    }
+}
+
+impl<F, const D: usize, const P: usize, const K: usize> Derived<F, D, P, K> {
+    /// j·J + l·f, leaving out what has no weight.
+    fn readings<S: Scalar>(&self, x: &[Dual<S, K>; D], seed: Seed<'_, S>) -> Dual<S, K>
+    where
+        F: Formula<S, D, P>,
+    {
+        let criterion = self.formula.criterion(x);
+        let weighted = |number: Dual<S, K>, weight: S| {
+            if weight == S::ZERO {
+                Dual::constant(S::ZERO)
+            } else {
+                number.chain(weight * number.value, weight)
+            }
+        };
+        let sum = weighted(criterion, seed.criterion);
+        if seed.loss == S::ZERO {
+            sum
+        } else {
+            sum + weighted(self.formula.loss(x, criterion), seed.loss)
+        }
     }
 }
 
@@ -81,9 +105,11 @@ where
         {
             *to = from.value;
         }
+        let criterion = self.formula.criterion(&x);
+        let loss = self.formula.loss(&x, criterion);
         Reading {
-            criterion: self.formula.criterion(&x).value,
-            loss: self.formula.loss(&x).value,
+            criterion: criterion.value,
+            loss: loss.value,
         }
     }
 
@@ -102,11 +128,15 @@ where
                 *number = Dual::variable(number.value, k);
             }
             let rate = self.formula.rate(&theta, &x, Dual::constant(at.t));
-            let criterion = self.formula.criterion(&x).slope;
-            let loss = self.formula.loss(&x).slope;
+            // What was not asked for is not evaluated: its slope may be infinite.
+            let readings = if seed.criterion != S::ZERO || seed.loss != S::ZERO {
+                self.readings(&x, seed)
+            } else {
+                Dual::constant(S::ZERO)
+            };
             let targets = bar.x.iter_mut().chain(bar.theta.iter_mut()).skip(first);
-            for (k, ((target, j), f)) in targets.zip(criterion).zip(loss).enumerate() {
-                let mut sum = seed.criterion * j + seed.loss * f;
+            for (k, (target, slope)) in targets.zip(readings.slope).enumerate() {
+                let mut sum = slope;
                 for (&a, number) in seed.rate.iter().zip(&rate) {
                     sum += a * number.slope.get(k).copied().unwrap_or(S::ZERO);
                 }
@@ -134,10 +164,8 @@ where
             let [slope] = from.slope;
             *to = slope;
         }
-        let ([criterion], [loss]) = (
-            self.formula.criterion(&x).slope,
-            self.formula.loss(&x).slope,
-        );
+        let criterion = self.formula.criterion(&x);
+        let ([loss], [criterion]) = (self.formula.loss(&x, criterion).slope, criterion.slope);
         Reading { criterion, loss }
     }
 
@@ -191,7 +219,11 @@ macro_rules! formula {
             }
             $(
                 #[inline(always)]
-                fn loss<const K: usize>(&self, $z: &[$crate::Dual<S, K>; $d]) -> $crate::Dual<S, K> {
+                fn loss<const K: usize>(
+                    &self,
+                    $z: &[$crate::Dual<S, K>; $d],
+                    _: $crate::Dual<S, K>,
+                ) -> $crate::Dual<S, K> {
                     $loss
                 }
             )?

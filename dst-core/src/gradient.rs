@@ -7,9 +7,9 @@ use crate::scalar::{Scalar, copy};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Progress {
-    /// The budget of the call is used up; this many steps are still to be differentiated.
+    /// The budget of the call is used up.
     Running {
-        /// Steps left.
+        /// Adjoint: steps still to be pulled back. Tangent: operations still to be done.
         remaining: usize,
     },
     /// The gradient is complete.

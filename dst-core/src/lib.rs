@@ -46,7 +46,7 @@
 //! budget of backward operations, spread over later ticks:
 //!
 //! ```
-//! use dst_core::{Crossing, Euler, Integrator, Memory, Progress, Status, formula};
+//! use dst_core::{Euler, Integrator, Memory, Progress, Status, formula};
 //! # let flow = formula!(|theta: 1, x: 2, _t| [x[0], theta[0] * x[1] * 4.0], |x| x[0] * x[0] + x[1] * x[1] * 16.0);
 //! # fn actuate(_: &[f32]) {}
 //! let (theta, x0) = ([0.5_f32], [1.0, 1.0]);
@@ -61,7 +61,7 @@
 //!         }
 //!     }
 //! }
-//! let mut tuner = run.adjoint(Crossing::Interpolated, 1.0)?;
+//! let mut tuner = run.adjoint()?;
 //! while let Progress::Running { .. } = tuner.advance(8)? {} // at most 8 operations per tick
 //! let gradient = tuner.finish()?;
 //! assert!(gradient.theta[0] < 0.0);
@@ -119,13 +119,14 @@ mod objective;
 mod plan;
 mod run;
 mod scalar;
+mod seeds;
 mod sensitivity;
 mod stop;
 mod system;
 mod tangent;
 mod workspace;
 
-pub use adjoint::Adjoint;
+pub use adjoint::{Adjoint, AdjointState};
 pub use checkpoint::{Mark, Slots, Store, StoreFault};
 pub use crossing::{Condition, Crossing};
 pub use dual::Dual;
@@ -134,18 +135,18 @@ pub use formula::{Derived, Formula};
 pub use gradient::{Evaluations, Gradient, Progress, Sensitivity, StopTime};
 pub use integrator::{
     Euler, EulerTableau, Heun, HeunTableau, Integrator, Rk4, Rk4Tableau, RungeKutta,
-    SymplecticEuler, Tableau, Temporaries,
+    SymplecticEuler, Tableau,
 };
 pub use loss::{NoLoss, Uniform, Weights};
 pub use objective::{Objective, Optimality};
 pub use plan::{DEFAULT_MAX_STEPS, Mode, Plan};
-pub use run::{NoRecording, Recorder, Recording, Run};
+pub use run::{NoRecording, Recorder, Recording, Run, RunState};
 pub use scalar::Scalar;
 pub use stop::{Iterate, Status};
 pub use system::{
     Bar, Cost, Criterion, Dims, Direction, Dynamics, Pair, Point, RateOf, Reading, Seed, System,
 };
-pub use tangent::Tangent;
+pub use tangent::{Tangent, TangentState};
 #[cfg(feature = "std")]
 pub use workspace::HeapMemory;
 pub use workspace::{Memory, Workspace, params_len, record_len, rows_len, slots_len};

@@ -1,14 +1,16 @@
 //! What to run and what to ask of it: the immutable configuration, apart from the memory.
 
+use crate::adjoint::{Adjoint, AdjointState};
 use crate::checkpoint::{Schedule, Store};
 use crate::crossing::Crossing;
 use crate::engine::Engine;
 use crate::error::{Argument, Error, exact};
 use crate::integrator::Integrator;
 use crate::loss::{NoLoss, Weights};
-use crate::run::{NoRecording, Recording, Run};
+use crate::run::{NoRecording, Recording, Run, RunState};
 use crate::scalar::{Scalar, all_finite};
-use crate::system::System;
+use crate::system::{Dims, System};
+use crate::tangent::{Tangent, TangentState};
 use crate::workspace::{Work, Workspace, record_len};
 
 /// How the gradient is computed.
@@ -33,13 +35,19 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan<S, I, W = NoLoss> {
     pub(crate) integrator: I,
+    pub(crate) weights: W,
+    pub(crate) goal: Goal<S>,
+}
+
+/// The numbers and choices of a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Goal<S> {
     pub(crate) epsilon: S,
     pub(crate) max_steps: usize,
     pub(crate) t0: S,
     pub(crate) crossing: Crossing,
     pub(crate) mode: Mode,
     pub(crate) x0_gradient: bool,
-    pub(crate) weights: W,
     pub(crate) time_weight: S,
 }
 
@@ -48,47 +56,60 @@ pub const DEFAULT_MAX_STEPS: usize = 1_000_000;
 
 impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
     pub(crate) fn new(integrator: I, epsilon: S) -> Self {
-        Self {
-            integrator,
+        let goal = Goal {
             epsilon,
             max_steps: DEFAULT_MAX_STEPS,
             t0: S::ZERO,
             crossing: Crossing::default(),
             mode: Mode::default(),
             x0_gradient: true,
-            weights: NoLoss,
             time_weight: S::ONE,
+        };
+        Self {
+            integrator,
+            weights: NoLoss,
+            goal,
         }
     }
 }
 
 impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
+    fn with(self, goal: Goal<S>) -> Self {
+        Self { goal, ..self }
+    }
+
     /// Gives up after this many steps.
     pub fn at_most(self, max_steps: usize) -> Self {
-        Self { max_steps, ..self }
+        self.with(Goal {
+            max_steps,
+            ..self.goal
+        })
     }
 
     /// Starts at another time than zero.
     pub fn from_time(self, t0: S) -> Self {
-        Self { t0, ..self }
+        self.with(Goal { t0, ..self.goal })
     }
 
     /// Reads the stopping time off the last step in another way.
     pub fn crossing(self, crossing: Crossing) -> Self {
-        Self { crossing, ..self }
+        self.with(Goal {
+            crossing,
+            ..self.goal
+        })
     }
 
     /// Decides between adjoint and tangent mode by hand.
     pub fn mode(self, mode: Mode) -> Self {
-        Self { mode, ..self }
+        self.with(Goal { mode, ..self.goal })
     }
 
-    /// Leaves out the gradient with respect to x0: the tangent mode then needs no columns for it.
+    /// Leaves out the gradient with respect to x0: the tangent mode then needs no directions for it.
     pub fn theta_only(self) -> Self {
-        Self {
+        self.with(Goal {
             x0_gradient: false,
-            ..self
-        }
+            ..self.goal
+        })
     }
 
     /// Adds a running loss: the objective becomes Σ w_k f(x_k) + `time_weight`·T. A weight of zero leaves the loss
@@ -96,14 +117,11 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
     pub fn running_loss<V: Weights<S>>(self, weights: V, time_weight: S) -> Plan<S, I, V> {
         Plan {
             integrator: self.integrator,
-            epsilon: self.epsilon,
-            max_steps: self.max_steps,
-            t0: self.t0,
-            crossing: self.crossing,
-            mode: self.mode,
-            x0_gradient: self.x0_gradient,
             weights,
-            time_weight,
+            goal: Goal {
+                time_weight,
+                ..self.goal
+            },
         }
     }
 
@@ -125,13 +143,7 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
     {
         let Workspace { rows, params, .. } = memory.into();
         let engine = self.engine(system, theta, x0, rows, params)?;
-        Ok(Run::new(
-            engine,
-            NoRecording,
-            self.weights,
-            self.epsilon,
-            self.max_steps,
-        ))
+        Ok(Run::new(engine, NoRecording, self.weights, self.goal))
     }
 
     /// A forward run that keeps checkpoints, ready to be differentiated when it stops.
@@ -150,23 +162,104 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
             rows,
             params,
             marks,
-            mut store,
+            store,
         } = memory.into();
         let engine = self.engine(system, theta, x0, rows, params)?;
         let schedule = Schedule::new(marks).ok_or(Error::NoSlots)?;
-        let record = record_len(engine.dims, I::STAGES);
-        let keeps_records = store.prepare(schedule.slots(), engine.dims.states, record)?;
-        let recording = Recording {
-            schedule,
+        let recording = Recording::new(schedule, store, record_shape::<S, I>(engine.dims))?;
+        Ok(Run::new(engine, recording, self.weights, self.goal))
+    }
+
+    /// Goes on with a run that was [suspended](Run::suspend), over the same system, θ, x0 and memory.
+    pub fn resume<'p, 'm, Y, St>(
+        self,
+        state: RunState<S>,
+        system: &'p Y,
+        theta: &'p [S],
+        x0: &'p [S],
+        memory: impl Into<Workspace<'m, S, St>>,
+    ) -> Result<Run<'p, 'm, S, Y, I, W, Recording<'m, St>>, Error>
+    where
+        Y: System<S> + ?Sized,
+        St: Store<S>,
+    {
+        let Workspace {
+            rows,
+            params,
+            marks,
             store,
-            keeps_records,
-        };
-        Ok(Run::new(
+        } = memory.into();
+        let engine = self.engine(system, theta, x0, rows, params)?;
+        let schedule = state.schedule(marks).ok_or(Error::NoSlots)?;
+        let recording = Recording::new(schedule, store, record_shape::<S, I>(engine.dims))?;
+        Ok(Run::resumed(
+            state,
             engine,
             recording,
             self.weights,
-            self.epsilon,
-            self.max_steps,
+            self.goal,
+        ))
+    }
+
+    /// Goes on with a backward sweep that was [suspended](Adjoint::suspend), over the same system, θ, x0 and memory.
+    pub fn resume_adjoint<'p, 'm, Y, St>(
+        self,
+        state: AdjointState<S>,
+        system: &'p Y,
+        theta: &'p [S],
+        x0: &'p [S],
+        memory: impl Into<Workspace<'m, S, St>>,
+    ) -> Result<Adjoint<'p, 'm, S, Y, I, W, St>, Error>
+    where
+        Y: System<S> + ?Sized,
+        St: Store<S>,
+    {
+        let Workspace {
+            rows,
+            params,
+            marks,
+            mut store,
+        } = memory.into();
+        let engine = self.engine(system, theta, x0, rows, params)?;
+        let (states, record) = record_shape::<S, I>(engine.dims);
+        let keeps_records = store.prepare(marks.len(), states, record)?;
+        Ok(Adjoint::resumed(
+            state,
+            engine,
+            marks,
+            store,
+            keeps_records,
+            self.weights,
+        ))
+    }
+
+    /// Goes on with a tangent computation that was [suspended](Tangent::suspend), over the same system, θ, x0 and memory.
+    pub fn resume_tangent<'p, 'm, Y, St>(
+        self,
+        state: TangentState<S>,
+        system: &'p Y,
+        theta: &'p [S],
+        x0: &'p [S],
+        memory: impl Into<Workspace<'m, S, St>>,
+    ) -> Result<Tangent<'p, 'm, S, Y, I, W, St>, Error>
+    where
+        Y: System<S> + ?Sized,
+        St: Store<S>,
+    {
+        let Workspace {
+            rows,
+            params,
+            marks,
+            mut store,
+        } = memory.into();
+        let engine = self.engine(system, theta, x0, rows, params)?;
+        store.prepare(marks.len(), engine.dims.states, 0)?;
+        Ok(Tangent::resumed(
+            state,
+            engine,
+            marks.len(),
+            store,
+            self.weights,
         ))
     }
 
@@ -181,17 +274,23 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
     ) -> Result<Engine<'p, 'm, S, Y, I>, Error> {
         let dims = system.dims();
         let h = self.integrator.step_size();
+        let Goal {
+            epsilon,
+            t0,
+            time_weight,
+            ..
+        } = self.goal;
         if !(h.is_finite() && h > S::ZERO) {
             return Err(Error::Invalid(Argument::StepSize));
         }
-        if !self.epsilon.is_finite() {
-            return Err(Error::Invalid(Argument::Epsilon));
-        }
-        if !self.t0.is_finite() {
-            return Err(Error::Invalid(Argument::StartTime));
-        }
-        if !self.time_weight.is_finite() {
-            return Err(Error::Invalid(Argument::TimeWeight));
+        for (number, argument) in [
+            (epsilon, Argument::Epsilon),
+            (t0, Argument::StartTime),
+            (time_weight, Argument::TimeWeight),
+        ] {
+            if !number.is_finite() {
+                return Err(Error::Invalid(argument));
+            }
         }
         exact(Argument::Theta, dims.params, theta.len())?;
         exact(Argument::X0, dims.states, x0.len())?;
@@ -202,15 +301,22 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
             return Err(Error::Invalid(Argument::X0));
         }
         self.integrator.check(dims)?;
+        system.check(h, I::STAGES)?;
         let work = Work::carve::<I>(rows, params, dims)?;
         Ok(Engine {
             system,
             integrator: self.integrator,
             theta,
             x0,
-            t0: self.t0,
+            t0,
             dims,
             work,
+            swapped: false,
         })
     }
+}
+
+/// What a slot holds: the lengths of a state and of a step's record.
+fn record_shape<S: Scalar, I: Integrator<S>>(dims: Dims) -> (usize, usize) {
+    (dims.states, record_len(dims, I::STAGES))
 }

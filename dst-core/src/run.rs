@@ -7,22 +7,29 @@
 use core::cell::Cell;
 use core::mem::swap;
 
-use crate::checkpoint::{Schedule, Store};
+use crate::checkpoint::{Mark, Schedule, ScheduleState, Store};
 use crate::engine::Engine;
 use crate::error::{Argument, Error};
 use crate::integrator::{Integrator, split_mut};
 use crate::loss::Weights;
+use crate::plan::Goal;
 use crate::scalar::{Scalar, copy};
 use crate::stop::{Iterate, Status};
-use crate::system::{Point, System};
+use crate::system::{Point, Reading, System};
 use crate::workspace::record_len;
 
-/// What is done with the states that a run passes.
-pub trait Recorder<S: Scalar> {
+/// What is done with the states that a run passes: [`Recording`] or [`NoRecording`].
+pub trait Recorder<S: Scalar>: sealed::Sealed {
     /// Called once per step k, in order, with x_k and the record of the step from it: at the last moment before its memory
     /// is used again, when the run is known to go on past x_{k+1}. The last state before a stop is never seen; it is
     /// still at hand.
     fn visit(&mut self, step: usize, state: &[S], record: &[S]) -> Result<(), Error>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::NoRecording {}
+    impl<St> Sealed for super::Recording<'_, St> {}
 }
 
 /// Forgets: a run without a gradient.
@@ -42,6 +49,24 @@ pub struct Recording<'m, St> {
     pub(crate) schedule: Schedule<'m>,
     pub(crate) store: St,
     pub(crate) keeps_records: bool,
+}
+
+impl<'m, St> Recording<'m, St> {
+    pub(crate) fn new<S: Scalar>(
+        schedule: Schedule<'m>,
+        mut store: St,
+        (state, record): (usize, usize),
+    ) -> Result<Self, Error>
+    where
+        St: Store<S>,
+    {
+        let keeps_records = store.prepare(schedule.slots(), state, record)?;
+        Ok(Self {
+            schedule,
+            store,
+            keeps_records,
+        })
+    }
 }
 
 impl<S: Scalar, St: Store<S>> Recorder<S> for Recording<'_, St> {
@@ -67,14 +92,9 @@ pub(crate) enum Phase {
     Failed(Error),
 }
 
-/// A forward run; made by [`Plan::run`](crate::Plan::run) or [`Plan::record`](crate::Plan::record).
-#[derive(Debug)]
-pub struct Run<'p, 'm, S, Y: ?Sized, I, W, R> {
-    pub(crate) engine: Engine<'p, 'm, S, Y, I>,
-    pub(crate) recorder: R,
-    pub(crate) weights: W,
-    pub(crate) epsilon: S,
-    pub(crate) max_steps: usize,
+/// The numbers of a run, apart from the memory it borrows: plain data to keep between two ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct RunState<S> {
     pub(crate) steps: usize,
     pub(crate) criterion: S,
     pub(crate) previous: S,
@@ -83,6 +103,96 @@ pub struct Run<'p, 'm, S, Y: ?Sized, I, W, R> {
     /// The best iterate is `cur`; otherwise it lies in `lambda`, which the forward run does not need.
     pub(crate) best_is_current: bool,
     pub(crate) phase: Phase,
+    /// Of a suspended run only.
+    swapped: bool,
+    schedule: ScheduleState,
+}
+
+impl<S: Scalar> RunState<S> {
+    const fn new() -> Self {
+        Self {
+            steps: 0,
+            criterion: S::NAN,
+            previous: S::NAN,
+            loss: S::ZERO,
+            best: S::INFINITY,
+            best_is_current: true,
+            phase: Phase::Fresh,
+            swapped: false,
+            schedule: ScheduleState::NEW,
+        }
+    }
+
+    pub(crate) fn schedule<'m>(&self, marks: &'m mut [Mark]) -> Option<Schedule<'m>> {
+        Schedule::resume(marks, self.schedule)
+    }
+}
+
+/// A forward run; made by [`Plan::run`](crate::Plan::run) or [`Plan::record`](crate::Plan::record).
+#[derive(Debug)]
+pub struct Run<'p, 'm, S, Y: ?Sized, I, W, R> {
+    pub(crate) engine: Engine<'p, 'm, S, Y, I>,
+    pub(crate) recorder: R,
+    pub(crate) weights: W,
+    pub(crate) goal: Goal<S>,
+    pub(crate) state: RunState<S>,
+}
+
+impl<'p, 'm, S, Y, I, W, St> Run<'p, 'm, S, Y, I, W, Recording<'m, St>>
+where
+    S: Scalar,
+    Y: System<S> + ?Sized,
+    I: Integrator<S>,
+    W: Weights<S>,
+    St: Store<S>,
+{
+    /// Lets go of everything borrowed. The memory must be left alone until [`Plan::resume`](crate::Plan::resume): what the
+    /// run has found is in it.
+    ///
+    /// ```
+    /// # use dst_core::{Euler, Integrator, Memory, formula};
+    /// # let flow = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0]);
+    /// // An interrupt handler owns the memory and the state, and borrows nothing in between.
+    /// let (plan, mut memory) = (Euler::new(0.1).until(1e-3), Memory::<f32, 1, 1, 4>::new());
+    /// let mut state = plan.record(&flow, &[1.0], &[1.0], &mut memory)?.suspend();
+    /// let steps = loop {
+    ///     let mut run = plan.resume(state, &flow, &[1.0], &[1.0], &mut memory)?; // every tick
+    ///     let status = run.advance(20)?;
+    ///     if status.is_reached() {
+    ///         break status.iterate().steps;
+    ///     }
+    ///     state = run.suspend();
+    /// };
+    /// assert_eq!(steps, 66);
+    /// # Ok::<(), dst_core::Error>(())
+    /// ```
+    pub fn suspend(self) -> RunState<S> {
+        let (swapped, schedule) = (self.engine.swapped, self.recorder.schedule.state());
+        RunState {
+            swapped,
+            schedule,
+            ..self.state
+        }
+    }
+
+    pub(crate) fn resumed(
+        state: RunState<S>,
+        mut engine: Engine<'p, 'm, S, Y, I>,
+        recorder: Recording<'m, St>,
+        weights: W,
+        goal: Goal<S>,
+    ) -> Self {
+        if state.swapped {
+            engine.shift();
+        }
+        Self {
+            engine,
+            recorder,
+            weights,
+            goal,
+            state,
+        }
+    }
 }
 
 impl<'p, 'm, S, Y, I, W, R> Run<'p, 'm, S, Y, I, W, R>
@@ -97,37 +207,35 @@ where
         engine: Engine<'p, 'm, S, Y, I>,
         recorder: R,
         weights: W,
-        epsilon: S,
-        max_steps: usize,
+        goal: Goal<S>,
     ) -> Self {
         copy(engine.work.cur, engine.x0);
         Self {
             engine,
             recorder,
             weights,
-            epsilon,
-            max_steps,
-            steps: 0,
-            criterion: S::NAN,
-            previous: S::NAN,
-            loss: S::ZERO,
-            best: S::INFINITY,
-            best_is_current: true,
-            phase: Phase::Fresh,
+            goal,
+            state: RunState::new(),
         }
     }
 
     /// Makes at most `budget` steps and says where the run stands. After a stop it only repeats that.
     ///
-    /// An error is final: non-finite values, or a store that failed.
+    /// An error is final: non-finite values, or a store that failed. [`Iterate::best`] stays readable through
+    /// [`iterate`](Self::iterate).
     pub fn advance(&mut self, budget: usize) -> Result<Status<'_, S>, Error> {
-        if self.phase == Phase::Fresh {
-            self.phase = self.first_look();
+        if self.state.phase == Phase::Fresh {
+            self.state.phase = self.first_look();
         }
-        if self.phase == Phase::Running {
-            self.phase = self.burst(self.steps.saturating_add(budget).min(self.max_steps));
+        if self.state.phase == Phase::Running {
+            let end = self
+                .state
+                .steps
+                .saturating_add(budget)
+                .min(self.goal.max_steps);
+            self.state.phase = self.burst(end);
         }
-        match self.phase {
+        match self.state.phase {
             Phase::Reached => Ok(Status::Reached(self.iterate())),
             Phase::StepLimit => Ok(Status::StepLimit(self.iterate())),
             Phase::Failed(error) => Err(error),
@@ -142,20 +250,20 @@ where
 
     /// The current iterate and the best one.
     pub fn iterate(&self) -> Iterate<'_, S> {
-        let work = &self.engine.work;
+        let (work, state) = (&self.engine.work, &self.state);
         Iterate {
-            steps: self.steps,
-            time: self.engine.time(self.steps),
-            criterion: self.criterion,
-            previous: self.previous,
+            steps: state.steps,
+            time: self.engine.time(state.steps),
+            criterion: state.criterion,
+            previous: state.previous,
             state: work.cur,
-            best: if self.best_is_current {
+            best: if state.best_is_current {
                 work.cur
             } else {
                 work.lambda
             },
-            best_criterion: self.best,
-            loss: self.loss,
+            best_criterion: state.best,
+            loss: state.loss,
         }
     }
 
@@ -166,14 +274,14 @@ where
 
     /// Evaluates at x_0 and checks whether to stop.
     fn first_look(&mut self) -> Phase {
-        let reading = self.engine.evaluate(0);
-        self.criterion = reading.criterion;
-        if W::ACTIVE {
-            self.loss = self.weights.weight(0) * reading.loss;
+        let Reading { criterion, loss } = self.engine.evaluate(0);
+        self.state.criterion = criterion;
+        if W::ACTIVE && !add_loss(&self.weights, 0, loss, &mut self.state.loss) {
+            return Phase::Failed(Error::NonFinite { step: 0 });
         }
-        if self.criterion > self.epsilon && self.criterion.is_finite() {
-            self.best = self.criterion;
-            if self.max_steps == 0 {
+        if criterion > self.goal.epsilon && criterion.is_finite() {
+            self.state.best = criterion;
+            if self.goal.max_steps == 0 {
                 Phase::StepLimit
             } else {
                 Phase::Running
@@ -225,20 +333,21 @@ where
                 given: self.engine.x0.len(),
             });
         };
-        let first = self.steps;
+        let first = self.state.steps;
         let mut steps = first;
+        let state = &mut self.state;
         let (criterion, previous) = (
-            Cell::from_mut(&mut self.criterion),
-            Cell::from_mut(&mut self.previous),
+            Cell::from_mut(&mut state.criterion),
+            Cell::from_mut(&mut state.previous),
         );
-        let best = Cell::from_mut(&mut self.best);
+        let best = Cell::from_mut(&mut state.best);
         // J of the iterate in `lambda`. Every improvement makes it differ from the best, at no cost on the common path.
-        let mut kept = if self.best_is_current {
+        let mut kept = if state.best_is_current {
             S::NAN
         } else {
             best.get()
         };
-        let epsilon = self.epsilon;
+        let epsilon = self.goal.epsilon;
         let mut t = t0 + S::from_count(steps) * h;
         let phase = loop {
             if steps >= end {
@@ -266,8 +375,8 @@ where
             let reading = system.rate(at, rate, tape, scratch);
             let j = reading.criterion;
             criterion.set(j);
-            if W::ACTIVE {
-                self.loss += self.weights.weight(steps) * reading.loss;
+            if W::ACTIVE && !add_loss(&self.weights, steps, reading.loss, &mut state.loss) {
+                break Phase::Failed(Error::NonFinite { step: steps });
             }
             // Two comparisons on the common path; NaN fails the first, +∞ the second.
             if j > epsilon && j < best.get() {
@@ -283,28 +392,39 @@ where
                 break Phase::Reached;
             }
         };
-        self.steps = steps;
-        self.best_is_current = kept != self.best;
+        state.steps = steps;
+        state.best_is_current = kept != state.best;
         // The names were swapped at every step; two swaps are none.
         if steps.wrapping_sub(first) & 1 == 1 {
             self.engine.shift();
         }
         match phase {
             Phase::Reached => self.stop(),
-            Phase::Running if steps >= self.max_steps => Phase::StepLimit,
+            Phase::Running if steps >= self.goal.max_steps => Phase::StepLimit,
             phase => phase,
         }
     }
 
     /// J is not above ε, or not finite: is this a stop?
     fn stop(&mut self) -> Phase {
-        if !(self.criterion.is_finite() && self.loss.is_finite()) {
-            return Phase::Failed(Error::NonFinite { step: self.steps });
+        let state = &mut self.state;
+        if !state.criterion.is_finite() {
+            return Phase::Failed(Error::NonFinite { step: state.steps });
         }
-        self.best = self.criterion;
-        self.best_is_current = true;
+        state.best = state.criterion;
+        state.best_is_current = true;
         Phase::Reached
     }
+}
+
+/// Adds w_k·f to the sum; false if it is not finite any more. Without weight, f may be anything.
+#[inline(always)]
+fn add_loss<S: Scalar, W: Weights<S>>(weights: &W, step: usize, f: S, sum: &mut S) -> bool {
+    let weight = weights.weight(step);
+    if weight != S::ZERO {
+        *sum += weight * f;
+    }
+    sum.is_finite()
 }
 
 #[cfg(test)]

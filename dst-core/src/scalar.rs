@@ -76,9 +76,6 @@ pub trait Scalar:
     /// eˣ
     #[cfg(feature = "libm")]
     fn exp(self) -> Self;
-    /// eˣ − 1, accurate near zero
-    #[cfg(feature = "libm")]
-    fn exp_m1(self) -> Self;
     /// ln x
     #[cfg(feature = "libm")]
     fn ln(self) -> Self;
@@ -183,9 +180,9 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f32, u32, 0x7f80_0000, sqrt => sqrtf, exp => expf, exp_m1 => expm1f, ln => logf, ln_1p => log1pf,
+scalar!(f32, u32, 0x7f80_0000, sqrt => sqrtf, exp => expf, ln => logf, ln_1p => log1pf,
     sin => sinf, cos => cosf, tan => tanf, atan => atanf, tanh => tanhf; powf);
-scalar!(f64, u64, 0x7ff0_0000_0000_0000, sqrt => sqrt, exp => exp, exp_m1 => expm1, ln => log, ln_1p => log1p,
+scalar!(f64, u64, 0x7ff0_0000_0000_0000, sqrt => sqrt, exp => exp, ln => log, ln_1p => log1p,
     sin => sin, cos => cos, tan => tan, atan => atan, tanh => tanh; pow);
 
 /// Are all entries finite?

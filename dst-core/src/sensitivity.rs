@@ -53,16 +53,15 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
         let mut run = self.record(system, theta, x0, memory)?;
         run.complete()?;
         let (slots, kept) = (run.recorder.schedule.slots(), run.recorder.keeps_records);
-        let tangent = match self.mode {
+        let tangent = match self.goal.mode {
             Mode::Adjoint => false,
             Mode::Tangent => true,
-            Mode::Auto => self.tangent_is_cheaper(system, run.steps, slots, kept),
+            Mode::Auto => self.tangent_is_cheaper(system, run.state.steps, slots, kept),
         };
         if tangent {
-            run.tangent(self.crossing, self.time_weight, self.x0_gradient)?
-                .finish()
+            run.tangent()?.finish()
         } else {
-            run.adjoint(self.crossing, self.time_weight)?.finish()
+            run.adjoint()?.finish()
         }
     }
 
@@ -91,7 +90,11 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
             .saturating_add(rerecorded)
             .saturating_mul(stages)
             .saturating_add(evaluations.saturating_mul(u64::from(pullback)));
-        let x0 = if self.x0_gradient { dims.states } else { 0 };
+        let x0 = if self.goal.x0_gradient {
+            dims.states
+        } else {
+            0
+        };
         let directions = dims.params.saturating_add(x0) as u64;
         let tangent = directions
             .div_ceil(s.max(1))

@@ -14,6 +14,7 @@
 //! All slices have the lengths that [`System::dims`] declares; they were checked at the door. Outputs of
 //! `rate` and `pushforward` are overwritten; those of `pullback` are *added to*.
 
+use crate::error::Error;
 use crate::scalar::Scalar;
 
 /// A place on the trajectory.
@@ -118,6 +119,12 @@ pub trait System<S: Scalar> {
     /// The lengths of all vectors; must not change while a run is under way.
     fn dims(&self) -> Dims;
 
+    /// Can this system be run with step size `h` by a method of so many stages? Asked once, at the door.
+    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
+        let _ = (h, stages);
+        Ok(())
+    }
+
     /// Writes A(θ, x, t) to `rate` and returns J(x) and f(x).
     fn rate(
         &self,
@@ -128,7 +135,8 @@ pub trait System<S: Scalar> {
     ) -> Reading<S>;
 
     /// Adds (∂A/∂θ)ᵀa + j·∂J/∂θ + l·∂f/∂θ to `bar.theta`, and the same with ∂x to `bar.x`, where (a, j, l) is the
-    /// seed and `tape` is what `rate` wrote at this point.
+    /// seed and `tape` is what `rate` wrote at this point. Optional: say so in [`cost`](Self::cost). A seed of zero asks
+    /// for nothing: skip its term, which may be infinite.
     fn pullback(
         &self,
         at: Point<'_, S>,
@@ -136,7 +144,11 @@ pub trait System<S: Scalar> {
         seed: Seed<'_, S>,
         bar: Bar<'_, S>,
         scratch: &mut [S],
-    );
+    ) {
+        let _ = (at, tape, seed, scratch);
+        bar.theta.fill(S::NAN);
+        bar.x.fill(S::NAN);
+    }
 
     /// Writes (∂A/∂θ)dθ + (∂A/∂x)dx to `rate` and returns dJ and df. Optional: say so in [`cost`](Self::cost).
     fn pushforward(
@@ -167,6 +179,9 @@ pub trait System<S: Scalar> {
 impl<S: Scalar, Y: System<S> + ?Sized> System<S> for &Y {
     fn dims(&self) -> Dims {
         (**self).dims()
+    }
+    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
+        (**self).check(h, stages)
     }
     fn rate(
         &self,
@@ -206,6 +221,12 @@ impl<S: Scalar, Y: System<S> + ?Sized> System<S> for &Y {
 pub trait Dynamics<S: Scalar> {
     /// The lengths of all vectors.
     fn dims(&self) -> Dims;
+
+    /// Can this system be run with step size `h` by a method of so many stages? Asked once, at the door.
+    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
+        let _ = (h, stages);
+        Ok(())
+    }
 
     /// Writes A(θ, x, t) and returns the running loss f(x), or zero where there is none.
     fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> S;
@@ -252,6 +273,9 @@ pub struct RateOf<Y>(pub Y);
 impl<S: Scalar, Y: System<S>> Dynamics<S> for RateOf<Y> {
     fn dims(&self) -> Dims {
         self.0.dims()
+    }
+    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
+        self.0.check(h, stages)
     }
     fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> S {
         self.0.rate(at, rate, tape, scratch).loss
@@ -309,6 +333,9 @@ pub struct Pair<D, C> {
 impl<S: Scalar, D: Dynamics<S>, C: Criterion<S>> System<S> for Pair<D, C> {
     fn dims(&self) -> Dims {
         self.dynamics.dims()
+    }
+    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
+        self.dynamics.check(h, stages)
     }
     fn rate(
         &self,

@@ -5,16 +5,15 @@
 //! fewer slots than directions the trajectory is run again for each group.
 //! The run has stopped before, so N and the seeds of the crossing are known, and each direction yields one number.
 
-use crate::adjoint::{Finish, SlopeBy};
 use crate::checkpoint::Store;
-use crate::crossing::Crossing;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::gradient::{Evaluations, Gradient, Progress};
-use crate::integrator::{Integrator, Temporaries, split};
+use crate::integrator::{Integrator, split};
 use crate::loss::Weights;
 use crate::run::{Recording, Run};
 use crate::scalar::{Scalar, all_finite, copy};
+use crate::seeds::{Finish, SlopeBy};
 use crate::system::{Direction, Point, System};
 
 /// A tangent computation under way; made by [`Run::tangent`].
@@ -24,6 +23,12 @@ pub struct Tangent<'p, 'm, S, Y: ?Sized, I, W, St> {
     store: St,
     slots: usize,
     weights: W,
+    state: TangentState<S>,
+}
+
+/// The numbers of a tangent computation, apart from the memory it borrows: plain data to keep between two ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct TangentState<S> {
     finish: Finish<S>,
     count: Evaluations,
     x0_gradient: bool,
@@ -31,6 +36,10 @@ pub struct Tangent<'p, 'm, S, Y: ?Sized, I, W, St> {
     directions: usize,
     first: usize,
     step: usize,
+    /// An error is final: half a group may have been carried on.
+    failed: Option<Error>,
+    /// Of a suspended computation only.
+    swapped: bool,
 }
 
 impl<'p, 'm, S, Y, I, W, St> Run<'p, 'm, S, Y, I, W, Recording<'m, St>>
@@ -41,54 +50,57 @@ where
     W: Weights<S>,
     St: Store<S>,
 {
-    /// Starts the tangent computation for Σ w_k f(x_k) + `time_weight`·T, with or without the directions of x0.
-    pub fn tangent(
-        mut self,
-        crossing: Crossing,
-        time_weight: S,
-        x0_gradient: bool,
-    ) -> Result<Tangent<'p, 'm, S, Y, I, W, St>, Error> {
+    /// Starts the tangent computation for what the plan asks: T, or Σ w_k f(x_k) + μ·T, by θ and, unless it was left out,
+    /// by x0.
+    pub fn tangent(mut self) -> Result<Tangent<'p, 'm, S, Y, I, W, St>, Error> {
         if self.engine.system.cost().pushforward.is_none() {
             return Err(Error::NoPushforward);
         }
         let mut count = Evaluations::default();
-        let finish = self.resolve(crossing, time_weight, SlopeBy::Pushforward, &mut count)?;
+        let finish = self.resolve(SlopeBy::Pushforward, &mut count)?;
         let Self {
             engine,
-            recorder:
-                Recording {
-                    schedule,
-                    mut store,
-                    ..
-                },
+            recorder,
             weights,
+            goal,
             ..
         } = self;
+        let Recording {
+            schedule,
+            mut store,
+            ..
+        } = recorder;
         let slots = schedule.slots();
         store.prepare(slots, engine.dims.states, 0)?;
+        let x0_gradient = goal.x0_gradient;
         let states = if x0_gradient { engine.dims.states } else { 0 };
         let directions = engine.dims.params.saturating_add(states);
         engine.work.theta_bar.fill(S::ZERO);
         engine.work.theta_spare.fill(S::ZERO);
         engine.work.last.fill(S::ZERO);
-        let mut tangent = Tangent {
-            engine,
-            store,
-            slots,
-            weights,
+        let state = TangentState {
             finish,
             count,
             x0_gradient,
             directions,
             first: 0,
             step: 0,
+            failed: None,
+            swapped: false,
+        };
+        let mut tangent = Tangent {
+            engine,
+            store,
+            slots,
+            weights,
+            state,
         };
         tangent.start_group()?;
         Ok(tangent)
     }
 }
 
-impl<'m, S, Y, I, W, St> Tangent<'_, 'm, S, Y, I, W, St>
+impl<'p, 'm, S, Y, I, W, St> Tangent<'p, 'm, S, Y, I, W, St>
 where
     S: Scalar,
     Y: System<S> + ?Sized,
@@ -96,31 +108,77 @@ where
     W: Weights<S>,
     St: Store<S>,
 {
+    /// Lets go of everything borrowed. The memory must be left alone until
+    /// [`Plan::resume_tangent`](crate::Plan::resume_tangent).
+    pub fn suspend(self) -> TangentState<S> {
+        TangentState {
+            swapped: self.engine.swapped,
+            ..self.state
+        }
+    }
+
+    pub(crate) fn resumed(
+        state: TangentState<S>,
+        mut engine: Engine<'p, 'm, S, Y, I>,
+        slots: usize,
+        store: St,
+        weights: W,
+    ) -> Self {
+        if state.swapped {
+            engine.shift();
+        }
+        Self {
+            engine,
+            store,
+            slots,
+            weights,
+            state,
+        }
+    }
+
     /// Does at most `budget` operations: steps with one group of directions.
     pub fn advance(&mut self, budget: usize) -> Result<Progress, Error> {
         let mut left = budget;
-        while self.first < self.directions {
+        while self.state.first < self.state.directions {
+            if let Some(error) = self.state.failed {
+                return Err(error);
+            }
             let Some(fewer) = left.checked_sub(1) else {
-                let groups = self
-                    .directions
-                    .saturating_sub(self.first)
-                    .div_ceil(self.slots.max(1));
-                let per_group = self.finish.steps.saturating_add(1);
-                let remaining = groups.saturating_mul(per_group).saturating_sub(self.step);
-                return Ok(Progress::Running { remaining });
+                return Ok(self.running());
             };
             left = fewer;
-            let at_end = self.step >= self.finish.steps;
-            self.push_group(at_end)?;
-            if at_end {
-                self.first = self.first.saturating_add(self.slots);
-                self.start_group()?;
-            } else {
-                self.engine.shift();
-                self.step += 1;
-            }
+            self.state.failed = self.push().err();
         }
-        Ok(Progress::Done)
+        self.state.failed.map_or(Ok(Progress::Done), Err)
+    }
+
+    fn running(&self) -> Progress {
+        let TangentState {
+            first,
+            directions,
+            step,
+            finish,
+            ..
+        } = self.state;
+        let groups = directions.saturating_sub(first).div_ceil(self.slots.max(1));
+        let per_group = finish.steps.saturating_add(1);
+        Progress::Running {
+            remaining: groups.saturating_mul(per_group).saturating_sub(step),
+        }
+    }
+
+    /// One step with one group; at its end, on to the next group.
+    fn push(&mut self) -> Result<(), Error> {
+        let at_end = self.state.step >= self.state.finish.steps;
+        self.push_group(at_end)?;
+        if at_end {
+            self.state.first = self.state.first.saturating_add(self.slots);
+            self.start_group()?;
+        } else {
+            self.engine.shift();
+            self.state.step += 1;
+        }
+        Ok(())
     }
 
     /// Does whatever is left and hands over the gradient.
@@ -129,18 +187,22 @@ where
         let work = self.engine.work;
         if !(all_finite(work.theta_bar) && all_finite(work.last)) {
             return Err(Error::NonFiniteGradient {
-                step: self.finish.steps,
+                step: self.state.finish.steps,
             });
         }
-        let x0: &'m [S] = if self.x0_gradient { work.last } else { &[] };
+        let x0: &'m [S] = if self.state.x0_gradient {
+            work.last
+        } else {
+            &[]
+        };
         Ok(Gradient {
-            steps: self.finish.steps,
+            steps: self.state.finish.steps,
             state: work.cur,
             theta: work.theta_bar,
             x0,
-            loss: self.finish.loss,
-            stop: self.finish.stop,
-            evaluations: self.count,
+            loss: self.state.finish.loss,
+            stop: self.state.finish.stop,
+            evaluations: self.state.count,
             h: self.engine.integrator.step_size(),
             theta_spare: work.theta_spare,
             x0_spare: work.temporary,
@@ -149,15 +211,19 @@ where
 
     /// The directions of the group under way.
     fn group(&self) -> core::ops::Range<usize> {
-        self.first..self.directions.min(self.first.saturating_add(self.slots))
+        self.state.first
+            ..self
+                .state
+                .directions
+                .min(self.state.first.saturating_add(self.slots))
     }
 
     /// Back to x0, with unit directions. After the last group the trajectory stays where it is: at x_N.
     fn start_group(&mut self) -> Result<(), Error> {
-        if self.first >= self.directions {
+        if self.state.first >= self.state.directions {
             return Ok(());
         }
-        self.step = 0;
+        self.state.step = 0;
         let work = &mut self.engine.work;
         copy(work.cur, self.engine.x0);
         for (slot, direction) in self.group().enumerate() {
@@ -176,16 +242,16 @@ where
 
     /// Carries every direction of the group over the step from x_k and collects what the readings at x_k add.
     fn push_group(&mut self, at_end: bool) -> Result<(), Error> {
-        let step = self.step;
+        let step = self.state.step;
         let t = self.engine.time(step);
         self.engine.evaluate(step);
-        self.count.rate += if at_end { 1 } else { I::STAGES };
+        self.state.count.rate += if at_end { 1 } else { I::STAGES };
         if !at_end && !self.engine.step(step) {
             return Err(Error::NonFinite {
                 step: step.saturating_add(1),
             });
         }
-        let criterion = self.finish.seeds.at(step);
+        let criterion = self.state.finish.seeds.at(step);
         let loss = if W::ACTIVE {
             self.weights.weight(step)
         } else {
@@ -208,18 +274,14 @@ where
                 x: work.lambda,
             };
             let reading = if at_end {
-                self.count.pushforward += 1;
+                self.state.count.pushforward += 1;
                 let (tape, _) = split(work.record, self.engine.dims.tape);
                 self.engine
                     .system
                     .pushforward(at, tape, along, work.temporary, work.scratch)
             } else {
-                self.count.pushforward += I::STAGES;
-                let temporaries = Temporaries {
-                    a: work.rate,
-                    b: work.spare,
-                    c: &mut [],
-                };
+                self.state.count.pushforward += I::STAGES;
+                let temporaries = [&mut *work.rate, &mut *work.spare];
                 self.engine.integrator.push(
                     self.engine.system,
                     at,

@@ -68,10 +68,11 @@ pub struct Workspace<'m, S, St> {
 
 /// Storage for a problem of `D` states and `P` parameters, with `SLOTS` checkpoint slots.
 ///
-/// `ROWS` is the number of state-sized rows of working memory. The default suffices for any
-/// [`formula!`](crate::formula) with every integrator (RK4 needs 13) and for the [`methods`](crate::methods) with Euler;
-/// a run that needs more says how many. `SLOT` is the length of one slot: make it longer than `D` to keep the records
-/// of the steps too, which saves their recomputation.
+/// `ROWS` is the number of state-sized rows of working memory, `ROWS`·`D` entries in all. The default suffices for any
+/// [`formula!`](crate::formula) with every integrator (RK4 needs 13 rows) and for the [`methods`](crate::methods) with Euler, as long
+/// as the objective asks for no tape or scratch memory of its own; a run that needs more says how many entries
+/// ([`rows_len`]). `SLOT` is the length of one slot: make it longer than `D` to keep the records of the steps too, which saves
+/// their recomputation.
 ///
 /// ```
 /// use dst_core::Memory;

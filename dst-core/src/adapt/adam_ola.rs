@@ -6,7 +6,7 @@
 
 use crate::error::{Argument, Error, at_least, exact};
 use crate::integrator::split_mut;
-use crate::objective::Objective;
+use crate::objective::{Objective, Optimality};
 use crate::scalar::{Scalar, all_finite, copy, dot};
 
 /// The parameters of Adam-OLA.
@@ -43,17 +43,19 @@ impl<S: Scalar> OlaConfig<S> {
         }
     }
 
+    /// Asked this way round, a NaN is out of range.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let all = [
-            self.alpha,
-            self.beta1,
-            self.beta2,
-            self.stability,
-            self.eta,
-            self.descent,
-            self.tolerance,
-        ];
-        if all_finite(&all) {
+        let not_negative = [self.stability, self.descent, self.tolerance];
+        let decay = |beta: S| beta >= S::ZERO && beta < S::ONE;
+        let sound = self.alpha > S::ZERO
+            && self.alpha.is_finite()
+            && self.eta.is_finite()
+            && decay(self.beta1)
+            && decay(self.beta2)
+            && not_negative
+                .iter()
+                .all(|&number| number >= S::ZERO && number.is_finite());
+        if sound {
             Ok(())
         } else {
             Err(Error::Invalid(Argument::Hyperparameter))
@@ -110,6 +112,7 @@ pub struct AdamOla<'m, S, O> {
     f_ref: S,
     iterations: usize,
     adaptations: usize,
+    failed: Option<Error>,
 }
 
 impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
@@ -131,7 +134,7 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         config.check()?;
         let dim = objective.dim();
         exact(Argument::X0, dim, x0.len())?;
-        at_least(Argument::Rows, Self::memory_len(&objective), memory.len())?;
+        at_least(Argument::Memory, Self::memory_len(&objective), memory.len())?;
         let (x, rest) = split_mut(memory, dim);
         let (m, rest) = split_mut(rest, dim);
         let (v, rest) = split_mut(rest, dim);
@@ -163,19 +166,26 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
             f_ref: f,
             iterations: 0,
             adaptations: 0,
+            failed: None,
         })
     }
 
     /// Makes at most `budget` iterations, one evaluation of f and ∇f each.
     ///
-    /// The literal algorithm can diverge: that is [`Error::NonFinite`], with the iteration; the last finite values
-    /// of α and the counts stay readable.
+    /// The literal algorithm can diverge: that is [`Error::NonFinite`], with the iteration, and final. The counts and the
+    /// last finite α stay readable.
     pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
         for _ in 0..budget {
             if self.gradient_max() < self.config.tolerance {
                 return Ok(OlaStatus::Converged);
             }
-            self.iterate()?;
+            if let Err(error) = self.iterate() {
+                self.failed = Some(error);
+                return Err(error);
+            }
         }
         let converged = self.gradient_max() < self.config.tolerance;
         Ok(if converged {
@@ -217,7 +227,13 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
             let fall = self.f - f_prev;
             if fall != S::ZERO {
                 let sensitivity = dot(self.gradient, self.direction) / fall;
-                self.alpha -= self.config.eta * sensitivity;
+                let alpha = self.alpha - self.config.eta * sensitivity;
+                if !alpha.is_finite() {
+                    return Err(Error::NonFinite {
+                        step: self.iterations,
+                    });
+                }
+                self.alpha = alpha;
             }
             self.f_ref = self.f;
             self.adaptations = self.adaptations.saturating_add(1);
@@ -237,11 +253,9 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     pub fn gradient(&self) -> &[S] {
         self.gradient
     }
-    /// max |∇f(x_k)|
+    /// max |∇f(x_k)|; NaN if any entry is.
     pub fn gradient_max(&self) -> S {
-        self.gradient
-            .iter()
-            .fold(S::ZERO, |max, g| max.max(g.abs()))
+        Optimality::ResidualMax.value(self.f, self.gradient)
     }
     /// The current learning rate.
     pub fn alpha(&self) -> S {

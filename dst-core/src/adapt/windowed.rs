@@ -71,7 +71,11 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
     ) -> Result<Self, Error> {
         config.check()?;
         exact(Argument::X0, objective.dim(), x0.len())?;
-        exact(Argument::Rows, windowed_state_len(objective.dim()), z.len())?;
+        exact(
+            Argument::Memory,
+            windowed_state_len(objective.dim()),
+            z.len(),
+        )?;
         let (x, moments) = split_mut(z, x0.len());
         copy(x, x0);
         moments.fill(S::ZERO);
@@ -98,7 +102,8 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
     }
 
     /// Runs one window: at most `budget` iterations, then, if it triggered, the backward sweep and the adaptation.
-    /// α, f and the state are updated together, or, if an error comes, not at all.
+    /// α, f and the state are updated together, or, if an error comes, not at all. Each window looks at its first point
+    /// again: one evaluation more than iterations.
     pub fn advance<'m, St: Store<S>>(
         &mut self,
         budget: usize,
@@ -155,7 +160,7 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
             },
         ) = (status.is_reached(), status.iterate());
         let started = if triggered {
-            Some(run.begin_adjoint(Crossing::Paper, S::ONE))
+            Some(run.begin_adjoint())
         } else {
             None
         };
@@ -166,6 +171,10 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
             Some(Ok((finish, count))) => {
                 let gradient = run.sweep(finish, count).truncated(self.window).finish()?;
                 let sensitivity = gradient.theta.first().copied().unwrap_or(S::ZERO);
+                if !(self.alpha() - self.config.eta * sensitivity).is_finite() {
+                    let step = self.iterations.saturating_add(steps);
+                    return Err(Error::NonFinite { step });
+                }
                 return Ok(self.close(
                     gradient.state,
                     f_ref,

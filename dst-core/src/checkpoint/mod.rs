@@ -62,8 +62,8 @@ mod schedule;
 mod store;
 
 pub use binomial::{advances, beta, optimum, repetitions, split};
-pub use reversal::{Action, Reversal};
-pub use schedule::Schedule;
+pub use reversal::{Action, Reversal, ReversalState};
+pub use schedule::{Schedule, ScheduleState};
 pub use store::{Slots, Store, StoreFault};
 
 #[cfg(test)]

@@ -60,6 +60,12 @@ pub enum Action {
 pub struct Reversal<'m> {
     /// A stack of marks: the first `len` are in use, the slots of the others are free.
     marks: &'m mut [Mark],
+    state: ReversalState,
+}
+
+/// The counters of a [`Reversal`], without its marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReversalState {
     len: usize,
     /// Steps still to reverse.
     left: usize,
@@ -80,27 +86,39 @@ impl<'m> Reversal<'m> {
             mark.reps = 0;
             mark.best = 1;
         }
-        Self {
-            marks,
+        let state = ReversalState {
             len,
             left: n,
             at: n.wrapping_sub(1),
             most: n.min(1),
-        }
+        };
+        Self { marks, state }
+    }
+
+    /// Everything but the marks: what to keep of a reversal whose marks are let go for a while.
+    #[must_use]
+    pub const fn state(&self) -> ReversalState {
+        self.state
+    }
+
+    /// Goes on with the marks as they were.
+    #[must_use]
+    pub fn resume(marks: &'m mut [Mark], state: ReversalState) -> Self {
+        Self { marks, state }
     }
 
     /// The number of steps still to reverse.
     #[inline]
     #[must_use]
     pub const fn remaining(&self) -> usize {
-        self.left
+        self.state.left
     }
 
     /// The largest number of times that any one step has been run forward so far, the first
     /// sweep included.
     #[must_use]
     pub const fn max_repetitions(&self) -> usize {
-        self.most
+        self.state.most
     }
 
     /// The next thing to do; the caller does it before asking again.
@@ -108,33 +126,33 @@ impl<'m> Reversal<'m> {
     pub fn next_action(&mut self) -> Action {
         // The position of the working state tells all: at the step to reverse, nowhere, at the
         // top mark, or between the two.
-        let Some(k) = self.left.checked_sub(1) else {
+        let Some(k) = self.state.left.checked_sub(1) else {
             return Action::Done;
         };
-        if self.at == k {
+        if self.state.at == k {
             return self.pull(k);
         }
         let slots = self.marks.len();
-        let Some((stack, free)) = self.marks.split_at_mut_checked(self.len) else {
+        let Some((stack, free)) = self.marks.split_at_mut_checked(self.state.len) else {
             return Action::Done;
         };
         let Some(top) = stack.last_mut() else {
-            self.left = 0;
+            self.state.left = 0;
             return Action::Done;
         };
-        if self.at == NOWHERE {
-            self.at = top.step;
+        if self.state.at == NOWHERE {
+            self.state.at = top.step;
             return Action::Load {
                 slot: top.slot as usize,
                 step: top.step,
             };
         }
-        let from = self.at;
+        let from = self.state.at;
         if from != top.step {
             // Just advanced to where a state is wanted.
             if let Some(mark) = free.first_mut() {
                 mark.step = from;
-                self.len += 1;
+                self.state.len += 1;
                 return Action::Save {
                     slot: mark.slot as usize,
                     step: from,
@@ -142,28 +160,31 @@ impl<'m> Reversal<'m> {
             }
         }
         let l = (k - from) as u64 + 1;
-        let a = (slots - self.len) as u64 + 1;
+        let a = (slots - self.state.len) as u64 + 1;
         let m = match free.first_mut() {
             None => l - 1,
             Some(next) => top.divide(l, a, next),
         };
         // The steps from here to there are run once more; those beyond keep their count.
         top.best += 1;
-        self.most = self.most.max(top.best as usize);
-        self.at = from + m as usize;
-        Action::Advance { from, to: self.at }
+        self.state.most = self.state.most.max(top.best as usize);
+        self.state.at = from + m as usize;
+        Action::Advance {
+            from,
+            to: self.state.at,
+        }
     }
 
     /// Reverses step `k` and frees the mark at it, if there is one.
     #[inline]
     fn pull(&mut self, k: usize) -> Action {
-        self.left = k;
-        self.at = NOWHERE;
+        self.state.left = k;
+        self.state.at = NOWHERE;
         // A loop because the state of step n - 1 may have been stored for nothing.
-        while let Some(i) = self.len.checked_sub(1)
+        while let Some(i) = self.state.len.checked_sub(1)
             && self.marks.get(i).is_some_and(|m| m.step >= k)
         {
-            self.len = i;
+            self.state.len = i;
         }
         Action::Pull { step: k }
     }

@@ -12,7 +12,8 @@ pub struct StoreFault;
 /// Keeps states by slot number.
 pub trait Store<S: Scalar> {
     /// Prepares for `slots` states of length `state`, each with a step record of length `record`. Returns whether
-    /// records will be kept too: where they are, their steps need no second evaluation.
+    /// records will be kept too: where they are, their steps need no second evaluation. Called again, with the same lengths,
+    /// when a suspended run is resumed: what is stored must then stay.
     fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error>;
 
     /// Keeps a state (and its record, if it said so) in a slot, over what was there.

@@ -24,17 +24,6 @@ use crate::plan::Plan;
 use crate::scalar::Scalar;
 use crate::system::{Dims, Direction, Point, Reading, System};
 
-/// Three state-sized working vectors of a step's transpose or tangent; their content is arbitrary before and after.
-#[derive(Debug)]
-pub struct Temporaries<'a, S> {
-    /// First.
-    pub a: &'a mut [S],
-    /// Second.
-    pub b: &'a mut [S],
-    /// Third.
-    pub c: &'a mut [S],
-}
-
 /// A one-step method with its transpose and tangent.
 pub trait Integrator<S: Scalar>: Copy {
     /// Evaluations of the rate per step; the first is shared with the stopping check.
@@ -62,7 +51,8 @@ pub trait Integrator<S: Scalar>: Copy {
     ) -> bool;
 
     /// Pulls `lambda`, the cotangent of x_{k+1}, back to the cotangent of x_k, in place, and adds that of θ to
-    /// `theta_bar`. `reading` holds the cotangents of J(x_k) and f(x_k), which ride along.
+    /// `theta_bar`. `reading` holds the cotangents of J(x_k) and f(x_k), which ride along. The temporaries are
+    /// state-sized, their content arbitrary before and after.
     fn pull<Y: System<S> + ?Sized>(
         &self,
         system: &Y,
@@ -71,7 +61,7 @@ pub trait Integrator<S: Scalar>: Copy {
         reading: Reading<S>,
         lambda: &mut [S],
         theta_bar: &mut [S],
-        temporaries: Temporaries<'_, S>,
+        temporaries: [&mut [S]; 3],
         scratch: &mut [S],
     );
 
@@ -83,7 +73,7 @@ pub trait Integrator<S: Scalar>: Copy {
         record: &[S],
         along: Direction<'_, S>,
         next: &mut [S],
-        temporaries: Temporaries<'_, S>,
+        temporaries: [&mut [S]; 2],
         scratch: &mut [S],
     ) -> Reading<S>;
 

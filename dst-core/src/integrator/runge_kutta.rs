@@ -8,7 +8,7 @@
 
 use core::marker::PhantomData;
 
-use super::{Integrator, Temporaries, split, split_mut};
+use super::{Integrator, split, split_mut};
 use crate::scalar::{Scalar, add_scaled, all_finite, copy};
 use crate::system::{Bar, Direction, Point, Reading, Seed, System};
 
@@ -106,19 +106,17 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
         reading: Reading<S>,
         lambda: &mut [S],
         theta_bar: &mut [S],
-        Temporaries {
-            a: k_bar,
-            b: stage_bar,
-            c: sum,
-        }: Temporaries<'_, S>,
+        [k_bar, stage_bar, sum]: [&mut [S]; 3],
         scratch: &mut [S],
     ) {
         let h = self.h;
         let dims = system.dims();
         let (tape, mut stages) = split(record, dims.tape);
         let mut hc_later = S::ZERO;
-        sum.fill(S::ZERO);
-        stage_bar.fill(S::ZERO);
+        if !T::LATER.is_empty() {
+            sum.fill(S::ZERO);
+            stage_bar.fill(S::ZERO);
+        }
         for &(c, b) in T::LATER.iter().rev() {
             let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
             let (earlier, stage) =
@@ -189,11 +187,7 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
         record: &[S],
         along: Direction<'_, S>,
         next: &mut [S],
-        Temporaries {
-            a: slope,
-            b: stage_direction,
-            ..
-        }: Temporaries<'_, S>,
+        [slope, stage_direction]: [&mut [S]; 2],
         scratch: &mut [S],
     ) -> Reading<S> {
         let h = self.h;

@@ -7,7 +7,7 @@
 //!
 //! Transpose: v̄ ← v̄ + h·q̄, then Ā_v = −h·v̄ is pulled back and q̄, v̄ are kept.
 
-use super::{Integrator, Temporaries, split, split_mut};
+use super::{Integrator, split, split_mut};
 use crate::error::Error;
 use crate::scalar::{Scalar, all_finite};
 use crate::system::{Bar, Dims, Direction, Point, Reading, Seed, System};
@@ -77,7 +77,7 @@ impl<S: Scalar> Integrator<S> for SymplecticEuler<S> {
         reading: Reading<S>,
         lambda: &mut [S],
         theta_bar: &mut [S],
-        Temporaries { a: rate_bar, .. }: Temporaries<'_, S>,
+        [rate_bar, ..]: [&mut [S]; 3],
         scratch: &mut [S],
     ) {
         let half = lambda.len() >> 1;
@@ -112,7 +112,7 @@ impl<S: Scalar> Integrator<S> for SymplecticEuler<S> {
         record: &[S],
         along: Direction<'_, S>,
         next: &mut [S],
-        Temporaries { a: slope, .. }: Temporaries<'_, S>,
+        [slope, _]: [&mut [S]; 2],
         scratch: &mut [S],
     ) -> Reading<S> {
         let reading = system.pushforward(at, record, along, slope, scratch);

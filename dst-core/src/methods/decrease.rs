@@ -4,6 +4,7 @@
 //! suffices, with w_{k+1} = f(x_k): A_w = (w − f(x))/h and J = w − f(x). No second evaluation of f, no second vector.
 //! J also falls below ε when f *rises*; look at f at the stop.
 
+use crate::error::Error;
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, copy};
 use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
@@ -11,7 +12,8 @@ use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 /// A system whose criterion is the decrease of its own running loss over the last step.
 ///
 /// The state is that of the inner system, followed by w. Start with w > f(x0) + ε, since nothing has been measured yet:
-/// w = f(x0) + 1, say. It has no influence after the first step. For the Euler integrator with step `h`.
+/// w = f(x0) + 1, say. It has no influence after the first step. For the Euler integrator with step `h`: any other
+/// is refused when the run starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Decrease<Y, S> {
     /// The iteration; its loss is f.
@@ -47,6 +49,13 @@ impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
             states: inner.states + 1,
             ..inner
         }
+    }
+
+    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
+        if h != self.h || stages != 1 {
+            return Err(Error::WrongStep);
+        }
+        self.inner.check(h, stages)
     }
 
     fn rate(

@@ -6,6 +6,7 @@
 //! and θ̄ += (∂c/∂θ)ᵀc̄.
 
 use crate::dual::Dual;
+use crate::error::Error;
 use crate::integrator::{split, split_mut};
 use crate::objective::{Objective, Optimality};
 use crate::scalar::{Scalar, add_scaled, dot};
@@ -18,6 +19,12 @@ pub trait Update<S: Scalar, const B: usize, const C: usize> {
 
     /// Number of parameters θ.
     fn params(&self) -> usize;
+
+    /// Are the rule's own numbers in order, for so many variables? Asked once, when a run starts.
+    fn check(&self, dim: usize) -> Result<(), Error> {
+        let _ = dim;
+        Ok(())
+    }
 
     /// c(θ, t); `theta(j)` is parameter j.
     fn coefficients<const K: usize>(
@@ -125,6 +132,10 @@ where
         Dims::new(B * dim, self.update.params())
             .with_tape(tape)
             .with_scratch(2 * dim + self.objective.scratch_len())
+    }
+
+    fn check(&self, _: S, _: usize) -> Result<(), Error> {
+        self.update.check(self.objective.dim())
     }
 
     fn rate(

@@ -2,6 +2,7 @@
 
 use super::method::{Method, Update};
 use crate::dual::Dual;
+use crate::error::{Argument, Error};
 use crate::scalar::Scalar;
 
 /// The update of [`Projected`]: the box.
@@ -30,6 +31,17 @@ impl<S: Scalar> Update<S, 1, 1> for BoxUpdate<'_, S> {
 
     fn params(&self) -> usize {
         1
+    }
+    fn check(&self, dim: usize) -> Result<(), Error> {
+        let bound = |bounds: &[S], i: usize, none: S| bounds.get(i).copied().unwrap_or(none);
+        // Asked this way round, a NaN is out of order.
+        let ordered = (0..dim)
+            .all(|i| bound(self.lower, i, -S::INFINITY) <= bound(self.upper, i, S::INFINITY));
+        if ordered {
+            Ok(())
+        } else {
+            Err(Error::Invalid(Argument::Bounds))
+        }
     }
     #[inline(always)]
     fn coefficients<const K: usize>(

@@ -48,16 +48,16 @@ fn bits<I: Integrator<f64>, Y: System<f64>>(
     } else {
         HeapMemory::new(&plan, system, slots)
     };
-    let crossing = Crossing::Hermite;
+    let plan = plan.crossing(Crossing::Hermite);
     let mut run = plan.record(system, theta, x0, &mut memory).unwrap();
     let gradient = match budget {
         None => {
             run.complete().unwrap();
-            run.adjoint(crossing, 1.0).unwrap().finish().unwrap()
+            run.adjoint().unwrap().finish().unwrap()
         }
         Some(budget) => {
             while let Status::Running(_) = run.advance(budget).unwrap() {}
-            let mut sweep = run.adjoint(crossing, 1.0).unwrap();
+            let mut sweep = run.adjoint().unwrap();
             let mut last = usize::MAX;
             while let Progress::Running { remaining } = sweep.advance(budget).unwrap() {
                 assert!(
@@ -153,7 +153,6 @@ struct Pages {
 
 impl Store<f64> for Pages {
     fn prepare(&mut self, _: usize, _: usize, _: usize) -> Result<bool, Error> {
-        self.pages.clear();
         Ok(false)
     }
     fn save(&mut self, slot: usize, state: &[f64], _: &[f64]) -> Result<(), StoreFault> {
@@ -179,7 +178,11 @@ impl Store<f64> for Pages {
 #[test]
 fn any_store_gives_the_same_bits_and_its_failures_are_reported() {
     let system = Derived::<_, 4, 2>::new(Clocked);
-    let (plan, theta, x0) = (Euler::new(0.01).until(0.0), [1.1, 0.3], start(60, 0.01));
+    let (plan, theta, x0) = (
+        Euler::new(0.01).until(0.0).crossing(Crossing::Hermite),
+        [1.1, 0.3],
+        start(60, 0.01),
+    );
     let reference = bits(plan, &system, &theta, &x0, 4, false, None);
     let attempt = |fail_at: usize| {
         let dims = System::<f64>::dims(&system);
@@ -199,7 +202,7 @@ fn any_store_gives_the_same_bits_and_its_failures_are_reported() {
         };
         let mut run = plan.record(&system, &theta, &x0, lent)?;
         run.complete()?;
-        let g = run.adjoint(Crossing::Hermite, 1.0)?.finish()?;
+        let g = run.adjoint()?.finish()?;
         let numbers = g.theta.iter().chain(g.x0).chain(g.state);
         let found = (g.steps, numbers.map(|v| v.to_bits()).collect::<Vec<_>>());
         Ok::<_, Error>((found, store.accesses))
@@ -211,5 +214,165 @@ fn any_store_gives_the_same_bits_and_its_failures_are_reported() {
             matches!(attempt(fail_at), Err(Error::Store { .. })),
             "access {fail_at}"
         );
+    }
+}
+
+/// Suspended after every call: the same bits, from plain data and memory that nobody holds in between.
+#[test]
+fn suspended_and_resumed_at_every_call() {
+    fn check<I: Integrator<f64>>(integrator: I) {
+        let system = Derived::<_, 4, 2>::new(Clocked);
+        let (theta, x0) = ([1.1, 0.3], start(60, 0.01));
+        let plan = integrator.until(0.0).crossing(Crossing::Hermite);
+        let reference = bits(plan, &system, &theta, &x0, 61, true, None);
+        for (slots, records, budget) in [
+            (1, false, 1),
+            (2, true, 3),
+            (3, false, 7),
+            (7, true, 1),
+            (30, true, 8),
+        ] {
+            let mut memory = if records {
+                HeapMemory::with_records(&plan, &system, slots)
+            } else {
+                HeapMemory::new(&plan, &system, slots)
+            };
+            let mut state = plan
+                .record(&system, &theta, &x0, &mut memory)
+                .unwrap()
+                .suspend();
+            let mut sweep = loop {
+                let mut run = plan
+                    .resume(state, &system, &theta, &x0, &mut memory)
+                    .unwrap();
+                if run.advance(budget).unwrap().is_reached() {
+                    break run.adjoint().unwrap().suspend();
+                }
+                state = run.suspend();
+            };
+            let found = loop {
+                let mut adjoint = plan
+                    .resume_adjoint(sweep, &system, &theta, &x0, &mut memory)
+                    .unwrap();
+                if adjoint.advance(budget).unwrap() == Progress::Done {
+                    let g = adjoint.finish().unwrap();
+                    let numbers = g.theta.iter().chain(g.x0).chain(g.state);
+                    break (g.steps, numbers.map(|v| v.to_bits()).collect::<Vec<_>>());
+                }
+                sweep = adjoint.suspend();
+            };
+            assert_eq!(
+                found, reference,
+                "{slots} slots, records {records}, budget {budget}"
+            );
+            // The tangent, the same way, against itself in one go.
+            let mut whole = plan.record(&system, &theta, &x0, &mut memory).unwrap();
+            whole.complete().unwrap();
+            let whole = whole.tangent().unwrap().finish().unwrap();
+            let whole: Vec<f64> = whole.theta.iter().chain(whole.x0).copied().collect();
+            let mut run = plan.record(&system, &theta, &x0, &mut memory).unwrap();
+            run.complete().unwrap();
+            let mut state = run.tangent().unwrap().suspend();
+            let cut: Vec<f64> = loop {
+                let mut tangent = plan
+                    .resume_tangent(state, &system, &theta, &x0, &mut memory)
+                    .unwrap();
+                if tangent.advance(budget).unwrap() == Progress::Done {
+                    let g = tangent.finish().unwrap();
+                    break g.theta.iter().chain(g.x0).copied().collect();
+                }
+                state = tangent.suspend();
+            };
+            assert_eq!(cut, whole);
+        }
+    }
+    check(Euler::new(0.01));
+    check(Heun::new(0.01));
+    check(Rk4::new(0.01));
+    check(SymplecticEuler::new(0.01));
+}
+
+/// A store that fails once: the adjoint tries again and loses nothing, the tangent says so for good.
+#[test]
+fn one_fault_never_gives_a_wrong_gradient() {
+    let system = Derived::<_, 4, 2>::new(Clocked);
+    let (theta, x0) = ([1.1, 0.3], start(20, 0.01));
+    let plan = Euler::new(0.01).until(0.0);
+    let attempt = |fail_at: usize, tangent: bool| {
+        let dims = System::<f64>::dims(&system);
+        let mut rows = vec![0.0; dst_core::rows_len(dims, 1)];
+        let mut params = vec![0.0; dst_core::params_len(dims)];
+        let mut marks = [dst_core::Mark::EMPTY; 4];
+        let mut store = Glitch {
+            pages: Pages {
+                pages: Default::default(),
+                accesses: 0,
+                fail_at: usize::MAX,
+            },
+            fail_at,
+        };
+        let lent = Workspace {
+            rows: &mut rows,
+            params: &mut params,
+            marks: &mut marks,
+            store: &mut store,
+        };
+        let mut run = plan.record(&system, &theta, &x0, lent)?;
+        run.complete()?;
+        if tangent {
+            let mut tangent = run.tangent()?;
+            let _ = tangent.advance(usize::MAX);
+            tangent.finish().map(|g| g.theta.to_vec())
+        } else {
+            let mut sweep = run.adjoint()?;
+            let _ = sweep.advance(usize::MAX);
+            sweep.finish().map(|g| g.theta.to_vec())
+        }
+    };
+    for tangent in [false, true] {
+        let clean = attempt(usize::MAX, tangent).unwrap();
+        let (mut retried, mut refused) = (0, 0);
+        for fail_at in 1..400 {
+            match attempt(fail_at, tangent) {
+                Ok(theta) => {
+                    assert_eq!(theta, clean, "fault at access {fail_at}, tangent {tangent}");
+                    retried += 1;
+                }
+                Err(Error::Store { .. }) => refused += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(retried > 0 && refused > 0, "{retried} {refused}");
+    }
+}
+
+/// Fails at one access, then works again.
+struct Glitch {
+    pages: Pages,
+    fail_at: usize,
+}
+
+impl Store<f64> for Glitch {
+    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error> {
+        self.pages.prepare(slots, state, record)
+    }
+    fn save(&mut self, slot: usize, state: &[f64], record: &[f64]) -> Result<(), StoreFault> {
+        if self.pages.accesses + 1 == self.fail_at {
+            self.pages.accesses += 1;
+            return Err(StoreFault);
+        }
+        self.pages.save(slot, state, record)
+    }
+    fn load(
+        &mut self,
+        slot: usize,
+        state: &mut [f64],
+        record: &mut [f64],
+    ) -> Result<(), StoreFault> {
+        if self.pages.accesses + 1 == self.fail_at {
+            self.pages.accesses += 1;
+            return Err(StoreFault);
+        }
+        self.pages.load(slot, state, record)
     }
 }

@@ -24,6 +24,7 @@ fn measure<I: Integrator<f64>, Y: System<f64>>(
     records: bool,
     crossing: Crossing,
 ) -> (usize, usize, usize, usize) {
+    let plan = plan.crossing(crossing);
     let mut memory = if records {
         HeapMemory::with_records(&plan, system, slots)
     } else {
@@ -38,7 +39,7 @@ fn measure<I: Integrator<f64>, Y: System<f64>>(
         before.1,
         "no product on the way forward"
     );
-    let g = run.adjoint(crossing, 1.0).unwrap().finish().unwrap();
+    let g = run.adjoint().unwrap().finish().unwrap();
     let backward = (
         counts.rate.get() - before.0 - forward,
         counts.pullback.get() - before.1,

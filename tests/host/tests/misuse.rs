@@ -1,6 +1,7 @@
 //! Misuse gets a typed error that names the argument; nothing panics.
 
-use dst_core::adapt::{AdamOla, OlaConfig, WindowedOla};
+use dst_core::adapt::{AdamOla, OlaConfig, OlaStatus, WindowedOla};
+use dst_core::methods::{Constant, Decrease, GradientFlow, Projected};
 use dst_core::{
     Argument, Bar, Cost, Crossing, Derived, Dims, Error, Euler, HeapMemory, Integrator, Mark,
     Memory, Mode, Point, Reading, Rk4, Seed, Slots, Status, SymplecticEuler, System, Workspace,
@@ -161,7 +162,7 @@ fn no_gradient_without_a_stop() {
         .record(&system, &[1.0], &[1.0, 1.0], &mut memory)
         .unwrap();
     assert_eq!(
-        run.adjoint(Crossing::Paper, 1.0).map(|_| ()).unwrap_err(),
+        run.adjoint().map(|_| ()).unwrap_err(),
         Error::NotStopped { steps: 0 }
     );
     let mut run = plan
@@ -169,9 +170,7 @@ fn no_gradient_without_a_stop() {
         .unwrap();
     assert!(matches!(run.advance(3), Ok(Status::Running(_))));
     assert_eq!(
-        run.tangent(Crossing::Paper, 1.0, true)
-            .map(|_| ())
-            .unwrap_err(),
+        run.tangent().map(|_| ()).unwrap_err(),
         Error::NotStopped { steps: 3 }
     );
 }
@@ -197,7 +196,7 @@ fn a_flat_crossing_is_refused_whatever_its_scale() {
             .sensitivity(&Derived::<_, 1, 1>::new(Decay), &[1.0], &x0, &mut memory)
             .unwrap();
         assert!(
-            s.stop.condition.rounding > 1e12 && s.stop.condition.transversality > 0.5,
+            s.stop.condition.rounding > 1e12 && s.stop.condition.transversality == 1.0,
             "{:?}",
             s.stop
         );
@@ -313,10 +312,7 @@ fn divergence_is_reported_with_its_step() {
         e,
         "an error is final"
     );
-    assert_eq!(
-        run.adjoint(Crossing::Paper, 1.0).map(|_| ()).unwrap_err(),
-        e
-    );
+    assert_eq!(run.adjoint().map(|_| ()).unwrap_err(), e);
 }
 
 #[test]
@@ -394,7 +390,7 @@ fn adaptation_checks_its_arguments() {
     assert_eq!(
         e,
         Error::Length {
-            argument: Argument::Rows,
+            argument: Argument::Memory,
             needed: 10,
             given: 9
         }
@@ -417,7 +413,7 @@ fn adaptation_checks_its_arguments() {
     assert_eq!(
         e,
         Error::Length {
-            argument: Argument::Rows,
+            argument: Argument::Memory,
             needed: 6,
             given: 5
         }
@@ -448,4 +444,191 @@ fn a_store_that_is_too_small_is_refused_at_the_door() {
         }
     );
     let _ = HeapMemory::new(&plan, &system, 0); // makes one slot
+}
+
+/// A fast state that J does not see makes no crossing flat: the condition does not mix units.
+#[test]
+fn a_fast_state_does_not_flatten_the_crossing() {
+    let mixed = formula!(|theta: 1, x: 2, _t| [theta[0], theta[0] * 2e5 + x[1] * 0.0], |x| x[0]);
+    for crossing in Crossing::ALL {
+        for mode in [Mode::Adjoint, Mode::Tangent] {
+            let mut memory = Memory::<f32, 2, 1, 4>::new();
+            let plan = Euler::new(0.125).until(0.0).crossing(crossing).mode(mode);
+            let s = plan
+                .sensitivity(&mixed, &[1.0], &[0.5, 0.0], &mut memory)
+                .unwrap();
+            assert!(
+                (s.time_gradient()[0] + 0.5).abs() < 1e-5,
+                "{crossing:?}: {:?}",
+                s.time_gradient()
+            );
+        }
+    }
+}
+
+/// A derivative that nobody asked for may be infinite.
+#[test]
+fn what_is_not_asked_for_does_no_harm() {
+    let root =
+        formula!(|theta: 1, x: 2, _t| [theta[0] * x[0], x[1] * 0.0], |x| x[0], |x| x[1].sqrt());
+    for mode in [Mode::Adjoint, Mode::Tangent, Mode::Auto] {
+        let plan = Euler::new(0.1).until(0.5).mode(mode);
+        let s = plan
+            .sensitivity(&root, &[1.0], &[1.0, 0.0], &mut Small::new())
+            .map(|s| s.steps);
+        assert_eq!(s, Ok(7), "{mode:?}");
+    }
+    // Asked for, it is an error, also where no step is pulled back (N = 0).
+    for x in [1.0, 0.1] {
+        let plan = Euler::new(0.1)
+            .until(0.5)
+            .running_loss(dst_core::Uniform(1.0), 0.0)
+            .mode(Mode::Adjoint);
+        let e = plan
+            .gradient(&root, &[1.0], &[x, 0.0], &mut Small::new())
+            .map(|_| ())
+            .unwrap_err();
+        assert!(matches!(e, Error::NonFiniteGradient { .. }), "{e}");
+    }
+}
+
+#[test]
+fn a_loss_that_is_not_finite_is_found_at_its_step() {
+    // f = 1/(x − 0.5) is infinite exactly at step 5.
+    let pole = formula!(|_theta: 1, x: 2, _t| [x[0] * 0.0 + 1.0, x[1] * 0.0], |x| x[0], |x| 1.0 / (x[0] - 0.5));
+    let attempt = |plan: dst_core::Plan<f64, Euler<f64>>, weight: fn(usize) -> f64| {
+        let plan = plan.running_loss(&weight, 0.0);
+        plan.gradient(&pole, &[1.0], &[1.125, 0.0], &mut Small::new())
+            .map(|g| g.loss)
+    };
+    let plan = Euler::new(0.125).until(0.0);
+    assert_eq!(attempt(plan, |_| 1.0), Err(Error::NonFinite { step: 5 }));
+    assert_eq!(
+        attempt(plan.at_most(7), |_| 1.0),
+        Err(Error::NonFinite { step: 5 })
+    );
+    // Without weight there, it does not matter.
+    assert!(attempt(plan, |k| if k == 5 { 0.0 } else { 1.0 }).is_ok());
+}
+
+#[test]
+fn a_window_of_no_step_pulls_nothing_back() {
+    let (mut memory, system) = (Small::new(), flow());
+    let pullbacks = |memory: &mut Small, window: usize| {
+        let mut run = Euler::new(0.05)
+            .until(1e-3)
+            .record(&system, &[0.3], &[1.0, 1.0], memory)
+            .unwrap();
+        run.complete().unwrap();
+        run.adjoint()
+            .unwrap()
+            .truncated(window)
+            .finish()
+            .unwrap()
+            .evaluations
+            .pullback
+    };
+    assert_eq!(
+        [0, 1, 2, 5].map(|window| pullbacks(&mut memory, window)),
+        [1, 2, 3, 6]
+    );
+    assert_eq!(
+        pullbacks(&mut memory, usize::MAX),
+        pullbacks(&mut memory, 1_000_000)
+    );
+}
+
+#[test]
+fn systems_refuse_what_they_are_not_made_for() {
+    let bowl = Quadratic {
+        lambda: [1.0, 2.0],
+        coupling: 0.0,
+    };
+    let decrease = Decrease::new(GradientFlow::new(bowl, Constant), 1.0);
+    let attempt = |result: Result<(), Error>| result.unwrap_err();
+    let mut memory = Memory::<f64, 3, 1, 3>::new();
+    let x0 = [1.0, 1.0, 9.0];
+    let e = attempt(
+        Euler::new(0.1)
+            .until(1e-3)
+            .sensitivity(&decrease, &[0.2], &x0, &mut memory)
+            .map(|_| ()),
+    );
+    assert_eq!(e, Error::WrongStep);
+    let mut memory = Memory::<f64, 3, 1, 3, 30>::new();
+    let e = attempt(
+        Rk4::new(1.0)
+            .until(1e-3)
+            .sensitivity(&decrease, &[0.2], &x0, &mut memory)
+            .map(|_| ()),
+    );
+    assert_eq!(e, Error::WrongStep);
+    for (lower, upper) in [([1.0, 0.0], [0.0, 1.0]), ([f64::NAN, 0.0], [1.0, 1.0])] {
+        let boxed = Projected::new(bowl, &lower, &upper);
+        let plan = Euler::new(1.0).until(1e-3);
+        let e = attempt(
+            plan.sensitivity(&boxed, &[0.2], &[1.0, 1.0], &mut Small::new())
+                .map(|_| ()),
+        );
+        assert_eq!(e, Error::Invalid(Argument::Bounds));
+    }
+}
+
+#[test]
+fn adaptation_refuses_senseless_hyperparameters_and_stays_failed() {
+    let bowl = Quadratic {
+        lambda: [1.0, 2.0],
+        coupling: 0.0,
+    };
+    let good = OlaConfig::new(0.1, 1e-3, 1e-3);
+    let mut memory = [0.0; 10];
+    for bad in [
+        OlaConfig { alpha: 0.0, ..good },
+        OlaConfig {
+            alpha: -1.0,
+            ..good
+        },
+        OlaConfig { beta1: 1.0, ..good },
+        OlaConfig { beta2: 1.5, ..good },
+        OlaConfig {
+            descent: -1.0,
+            ..good
+        },
+        OlaConfig {
+            tolerance: f64::NAN,
+            ..good
+        },
+        OlaConfig {
+            eta: f64::INFINITY,
+            ..good
+        },
+    ] {
+        let e = AdamOla::new(bad, &bowl, &[1.0, 1.0], &mut memory)
+            .map(|_| ())
+            .unwrap_err();
+        assert_eq!(e, Error::Invalid(Argument::Hyperparameter), "{bad:?}");
+        let mut z = [0.0; 6];
+        let e = WindowedOla::new(bad, &bowl, 1, &[1.0, 1.0], &mut z)
+            .map(|_| ())
+            .unwrap_err();
+        assert_eq!(e, Error::Invalid(Argument::Hyperparameter), "{bad:?}");
+    }
+    // An adaptation that would make α infinite is the end, and α stays what it was.
+    let wild = OlaConfig { eta: 1e308, ..good };
+    let mut ola = AdamOla::new(wild, &bowl, &[1.0, 1.0], &mut memory).unwrap();
+    let first = ola.advance(100).unwrap_err();
+    assert!(matches!(first, Error::NonFinite { .. }));
+    assert_eq!(ola.advance(100), Err(first), "an error is final");
+    assert!(ola.alpha().is_finite());
+    // Converged at the very end of the budget.
+    let calm = OlaConfig {
+        tolerance: 1e-2,
+        ..good
+    };
+    let mut ola = AdamOla::new(calm, &bowl, &[1.0, 1.0], &mut memory).unwrap();
+    while ola.advance(1).unwrap() == OlaStatus::Running {}
+    let (exact, state) = (ola.iterations(), ola.state().to_vec());
+    let mut ola = AdamOla::new(calm, &bowl, &[1.0, 1.0], &mut memory).unwrap();
+    assert_eq!(ola.advance(exact), Ok(OlaStatus::Converged));
+    assert_eq!((ola.iterations(), ola.state()), (exact, state.as_slice()));
 }

@@ -69,6 +69,7 @@ fn gradient<I: Integrator<f64>, Y: System<f64>>(
     let plan = integrator
         .until(case.epsilon)
         .at_most(3000)
+        .crossing(case.crossing)
         .running_loss(Uniform(0.01), 1.0);
     let mut memory = if case.records {
         HeapMemory::with_records(&plan, system, case.slots)
@@ -86,11 +87,11 @@ fn gradient<I: Integrator<f64>, Y: System<f64>>(
     let mut run = plan.record(system, &case.theta, &case.x0, &mut memory)?;
     while let Status::Running(_) = run.advance(budget())? {}
     let g = if mode == Mode::Tangent {
-        let mut tangent = run.tangent(case.crossing, 1.0, true)?;
+        let mut tangent = run.tangent()?;
         while let Progress::Running { .. } = tangent.advance(budget())? {}
         tangent.finish()?
     } else {
-        let mut sweep = run.adjoint(case.crossing, 1.0)?;
+        let mut sweep = run.adjoint()?;
         while let Progress::Running { .. } = sweep.advance(budget())? {}
         sweep.finish()?
     };

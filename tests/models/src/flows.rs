@@ -137,7 +137,7 @@ impl<S: Scalar> Formula<S, 2, 1> for Figure1 {
         x[0] * x[0] + x[1] * x[1] * 16.0
     }
     #[inline(always)]
-    fn loss<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
+    fn loss<const K: usize>(&self, x: &[Dual<S, K>; 2], _: Dual<S, K>) -> Dual<S, K> {
         x[0] * x[0] * 0.5 + x[1] * x[1] * 2.0
     }
 }
