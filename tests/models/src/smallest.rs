@@ -87,11 +87,11 @@ pub fn run(memory: &mut Room, report: &mut Report, stopped: impl FnOnce()) {
 #[inline(always)]
 fn attempt(memory: &mut Room, report: &mut Report, stopped: impl FnOnce()) -> Result<(), Error> {
     let (theta, x0) = ([3.0, 1.5], [1.0, 0.1, 0.0, 0.0]);
-    let plan = Euler::new(0.02).until(0.5);
+    let plan = Euler::new(0.02).until(0.5).crossing(Crossing::Paper);
     let mut run = plan.record(&Suspension, &theta, &x0, memory)?;
     run.complete()?;
     stopped();
-    let gradient = run.adjoint(Crossing::Paper, 1.0)?.finish()?;
+    let gradient = run.adjoint()?.finish()?;
     report.steps = gradient.steps as u32;
     report.rates = gradient.evaluations.rate as u32;
     report.pullbacks = gradient.evaluations.pullback as u32;
