@@ -8,6 +8,7 @@ mod counted;
 mod flows;
 mod objectives;
 mod poison;
+pub mod smallest;
 mod suspension;
 
 pub use close::{Close, relative_distance};

@@ -140,7 +140,7 @@ pub(super) fn bad_arguments<S: Scalar>(out: &mut Outcome) {
     let short = AdamOla::new(config(), bowl(), &x0[..1], &mut memory).map(|_| ());
     out.error("x0", short, length(Argument::X0, 2, 1));
     let small = AdamOla::new(config(), bowl(), &x0, &mut memory[..9]).map(|_| ());
-    out.error("memory", small, length(Argument::Rows, 10, 9));
+    out.error("memory", small, length(Argument::Memory, 10, 9));
     let mut bad = config();
     bad.eta = S::NAN;
     let bad = AdamOla::new(bad, bowl(), &x0, &mut memory).map(|_| ());
@@ -148,5 +148,5 @@ pub(super) fn bad_arguments<S: Scalar>(out: &mut Outcome) {
     let hot = AdamOla::new(config(), bowl(), &[S::NAN, S::ONE], &mut memory).map(|_| ());
     out.error("NaN", hot, Error::NonFinite { step: 0 });
     let short = WindowedOla::new(config(), bowl(), 1, &x0, &mut memory[..5]).map(|_| ());
-    out.error("z", short, length(Argument::Rows, 6, 5));
+    out.error("z", short, length(Argument::Memory, 6, 5));
 }

@@ -7,7 +7,7 @@ use super::outcome::Outcome;
 pub(super) fn elementary<S: Scalar>(out: &mut Outcome) {
     for x in [1e-3, 0.3, 0.7, 1.9] {
         let x = S::from_f64(x);
-        out.numbers(&[x.exp(), x.exp_m1(), x.ln(), x.ln_1p(), x.sqrt()]);
+        out.numbers(&[x.exp(), x.ln(), x.ln_1p(), x.sqrt()]);
         out.numbers(&[x.sin(), x.cos(), x.tan(), x.atan(), x.tanh()]);
         out.numbers(&[x.powf(x), (-x).exp(), (-x).tanh(), x.next_down()]);
         let [s, c] = [x.sin(), x.cos()];

@@ -44,7 +44,7 @@ pub(super) fn any_budget_gives_the_same_bits<S: Scalar>(out: &mut Outcome) {
     let mut portions = || -> Result<bool, Error> {
         let mut run = plan.record(system, &theta, &x0, with_slots(&mut room, 3))?;
         while let Status::Running(_) = run.advance(9)? {}
-        let mut sweep = run.adjoint(Crossing::Interpolated, S::ONE)?;
+        let mut sweep = run.adjoint()?;
         let mut left = usize::MAX;
         while let Progress::Running { remaining } = sweep.advance(5)? {
             if remaining > left {
@@ -60,6 +60,42 @@ pub(super) fn any_budget_gives_the_same_bits<S: Scalar>(out: &mut Outcome) {
         Ok(found.theta == &whole.theta[..2] && found.x0 == &whole.x0[..4])
     };
     let equal = portions();
+    out.holds("the same bits", equal == Ok(true));
+}
+
+/// A control loop that keeps plain data between its ticks: everything else is borrowed anew.
+pub(super) fn suspended_between_ticks<S: Scalar>(out: &mut Outcome) {
+    let (plan, theta, x0) = suspension::<S>();
+    let Ok(whole) = gradient(plan.mode(Mode::Adjoint), &Suspension, &theta, &x0, 3) else {
+        return out.holds("there is a gradient", false);
+    };
+    let mut room = Room::new();
+    let system: &dyn System<S> = &Suspension;
+    let mut ticks = || -> Result<bool, Error> {
+        let mut kept = plan
+            .record(system, &theta, &x0, with_slots(&mut room, 3))?
+            .suspend();
+        let mut sweep = loop {
+            let lent = with_slots(&mut room, 3);
+            let mut run = plan.resume(kept, system, &theta, &x0, lent)?;
+            if run.advance(13)?.is_reached() {
+                break run.adjoint()?.suspend();
+            }
+            kept = run.suspend();
+        };
+        let found = loop {
+            let lent = with_slots(&mut room, 3);
+            let mut tick = plan.resume_adjoint(sweep, system, &theta, &x0, lent)?;
+            if tick.advance(7)? == Progress::Done {
+                break tick.finish()?;
+            }
+            sweep = tick.suspend();
+        };
+        out.numbers(found.theta);
+        out.numbers(found.x0);
+        Ok(found.theta == &whole.theta[..2] && found.x0 == &whole.x0[..4])
+    };
+    let equal = ticks();
     out.holds("the same bits", equal == Ok(true));
 }
 
@@ -87,9 +123,10 @@ pub(super) fn truncated_sweep<S: Scalar>(out: &mut Outcome) {
     let mut room = Room::new();
     let system: &dyn System<S> = &Suspension;
     let mut last_step = || -> Result<[S; 2], Error> {
+        let plan = plan.crossing(Crossing::Paper);
         let mut run = plan.record(system, &theta, &x0, with_slots(&mut room, 3))?;
         run.complete()?;
-        let sweep = run.adjoint(Crossing::Paper, S::ONE)?.truncated(1);
+        let sweep = run.adjoint()?.truncated(1);
         let found = sweep.finish()?;
         out.count(found.evaluations.pullback);
         Ok([found.theta[0], found.theta[1]])
