@@ -345,5 +345,11 @@ static void OWN(all)(void)
     OWN(running_loss)(OWN(figure1_scene)(&calls));
     OWN(deadline)(OWN(ball_scene)(&calls));
     OWN(adaptation)();
+    {
+        OWN(scene) s = OWN(figure1_scene)(&calls);
+        put("workspace " SUFFIX ", 2 states, 1 parameter, 8 slots: ");
+        put_unsigned(DST(workspace_size)(&s.problem, &s.options));
+        put(" bytes\n");
+    }
     CHECK(((uintptr_t)OWN(workspace) % DST(workspace_align)()) == 0);
 }

@@ -252,7 +252,7 @@ static void OWN(null_pointers)(void)
 
 static void OWN(sizes)(void)
 {
-    size_t need;
+    size_t need, beyond = 0;
     BAD(DST_ERROR_SIZE, W.problem.state_dim = 0);
     BAD(DST_ERROR_SIZE, W.problem.state_dim = SIZE_MAX);
     BAD(DST_ERROR_SIZE, W.problem.state_dim = SIZE_MAX / 8);
@@ -286,8 +286,8 @@ static void OWN(sizes)(void)
             DST(run_init)(&W.problem, &W.options, W.theta, W.x0, W.workspace, need - 1, &W.run));
     CHECK(DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, W.workspace, need, &W.result) == DST_OK);
     for (size_t i = need; i < sizeof W.workspace; i++)
-        if (!CHECK(((unsigned char *)W.workspace)[i] == 0xa5))
-            break;
+        beyond += ((unsigned char *)W.workspace)[i] != 0xa5;
+    CHECK(beyond == 0);
     need = DST(ola_workspace_size)(&W.objective, &W.ola_options);
     REFUSED(DST_ERROR_WORKSPACE_TOO_SMALL,
             DST(ola_init)(&W.objective, &W.ola_options, W.x0, W.workspace, need - 1, &W.ola));

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::cargo::Cargo;
+use crate::jobs::c_lib::Scope;
 
 /// The jobs of this workspace.
 #[derive(Parser)]
@@ -41,6 +42,9 @@ enum Command {
         /// For another target, such as thumbv7em-none-eabihf.
         #[arg(long)]
         target: Option<String>,
+        /// Euler and the adjoint only: a third of the code.
+        #[arg(long)]
+        small: bool,
         /// The folder; inside the target folder by default.
         #[arg(long)]
         out: Option<std::path::PathBuf>,
@@ -61,7 +65,10 @@ fn main() -> ExitCode {
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
         Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
-        Command::CLib { target, out } => suite::made(jobs::c_lib::run(&cargo, target, out)),
+        Command::CLib { target, small, out } => {
+            let scope = if small { Scope::Small } else { Scope::Full };
+            suite::made(jobs::c_lib::run(&cargo, target, scope, out))
+        }
         Command::CHeader { check: true } => suite::alone(&cargo, jobs::c_header::check),
         Command::CHeader { check: false } => suite::alone(&cargo, jobs::c_header::write),
     }

@@ -94,9 +94,9 @@ enum dst_status
     DST_ERROR_START_TIME = 14,
     // The weight of the loss or of the stopping time is infinite or NaN.
     DST_ERROR_WEIGHT = 15,
-    // The integrator, the crossing or the mode is none of those listed.
+    // The integrator, the crossing or the mode is none of those listed, or was left out of this library (c-lib --small).
     DST_ERROR_CHOICE = 16,
-    // A hyperparameter of an adaptive method is infinite or NaN.
+    // A hyperparameter of an adaptive method is out of range: alpha > 0, 0 <= beta < 1, stability, descent and tolerance >= 0.
     DST_ERROR_HYPERPARAMETER = 17,
     // The number of checkpoint slots is zero; the starting point needs one.
     DST_ERROR_NO_SLOTS = 18,

@@ -13,6 +13,11 @@ use crate::status::{Outcome, dst_status};
 use crate::stepper::OneStage;
 use crate::types::{Iterate, dst_progress};
 
+/// What a small library leaves out. Constants, not `cfg` on the code: all of it is always compiled and checked, and what cannot
+/// be reached is not linked.
+pub(crate) const HIGHER_ORDER: bool = cfg!(feature = "higher-order");
+pub(crate) const TANGENT: bool = cfg!(feature = "tangent");
+
 type Store<S> = Slots<'static, S>;
 type Forward<S, I> =
     Run<'static, 'static, S, Callbacks<S>, I, Weighting<S>, Recording<'static, Store<S>>>;
@@ -85,6 +90,7 @@ impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
             Some(_) => return Err(dst_status::DST_ERROR_NOT_STOPPED),
         }
         let tangent = match question.mode {
+            _ if !TANGENT => false,
             Mode::Adjoint => false,
             Mode::Tangent => true,
             Mode::Auto => tangent_is_cheaper(question, callbacks, steps, I::STAGES),
@@ -118,7 +124,7 @@ impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
     fn sweep(&mut self, budget: usize) -> Outcome<usize> {
         let progress = match self {
             Self::Adjoint(sweep) => sweep.advance(budget),
-            Self::Tangent(sweep) => sweep.advance(budget),
+            Self::Tangent(sweep) if TANGENT => sweep.advance(budget),
             _ => return Err(self.out_of_order()),
         };
         match progress {
@@ -135,7 +141,7 @@ impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
         }
         let gradient = match replace(self, Self::Over(dst_status::DST_ERROR_ORDER)) {
             Self::Adjoint(sweep) => sweep.finish(),
-            Self::Tangent(sweep) => sweep.finish(),
+            Self::Tangent(sweep) if TANGENT => sweep.finish(),
             _ => return Err(dst_status::DST_ERROR_INTERNAL),
         };
         gradient.map_err(|error| self.end(error.into()))
@@ -194,8 +200,9 @@ macro_rules! any {
     ($self:ident, $method:ident($($argument:expr),*)) => {
         match $self {
             Self::One(stages) => stages.$method($($argument),*),
-            Self::Two(stages) => stages.$method($($argument),*),
-            Self::Four(stages) => stages.$method($($argument),*),
+            Self::Two(stages) if HIGHER_ORDER => stages.$method($($argument),*),
+            Self::Four(stages) if HIGHER_ORDER => stages.$method($($argument),*),
+            _ => Err(dst_status::DST_ERROR_INTERNAL),
         }
     };
 }

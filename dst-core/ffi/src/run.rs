@@ -9,7 +9,7 @@ use dst_core::{
 
 use crate::arguments::{Span, apart, hand_over, optional, present, read, vector};
 use crate::callbacks::{Callbacks, Weighting};
-use crate::engine::{Engine, Question, Stages};
+use crate::engine::{self, Engine, HIGHER_ORDER, Question, Stages};
 use crate::memory::{Area, Open, Seal, copy, cut, kind};
 use crate::status::{Outcome, dst_status};
 use crate::stepper::OneStage;
@@ -51,8 +51,8 @@ impl Choice {
         const SYMPLECTIC: i32 = dst_integrator::DST_SYMPLECTIC as i32;
         match integrator {
             EULER => Ok(Self::Euler),
-            HEUN => Ok(Self::Heun),
-            RK4 => Ok(Self::Rk4),
+            HEUN if HIGHER_ORDER => Ok(Self::Heun),
+            RK4 if HIGHER_ORDER => Ok(Self::Rk4),
             SYMPLECTIC => Ok(Self::Symplectic),
             _ => Err(dst_status::DST_ERROR_CHOICE),
         }
@@ -88,7 +88,7 @@ fn mode(mode: i32) -> Outcome<Mode> {
     match mode {
         AUTO => Ok(Mode::Auto),
         ADJOINT => Ok(Mode::Adjoint),
-        TANGENT => Ok(Mode::Tangent),
+        TANGENT if engine::TANGENT => Ok(Mode::Tangent),
         _ => Err(dst_status::DST_ERROR_CHOICE),
     }
 }
@@ -257,8 +257,9 @@ impl<S: Scalar> Setup<S> {
             Choice::Symplectic => {
                 Engine::One(self.begin(OneStage::Symplectic(SymplecticEuler::new(h)), parts)?)
             }
-            Choice::Heun => Engine::Two(self.begin(Heun::new(h), parts)?),
-            Choice::Rk4 => Engine::Four(self.begin(Rk4::new(h), parts)?),
+            Choice::Heun if HIGHER_ORDER => Engine::Two(self.begin(Heun::new(h), parts)?),
+            Choice::Rk4 if HIGHER_ORDER => Engine::Four(self.begin(Rk4::new(h), parts)?),
+            _ => return Err(dst_status::DST_ERROR_CHOICE),
         };
         // SAFETY: as above; the seal comes last, when all that it vouches for is there.
         unsafe {

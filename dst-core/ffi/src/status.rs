@@ -56,7 +56,7 @@ statuses! {
     DST_ERROR_START_TIME = 14, c"the start time must be finite";
     /// The weight of the loss or of the stopping time is infinite or NaN.
     DST_ERROR_WEIGHT = 15, c"the weights of loss and stopping time must be finite";
-    /// The integrator, the crossing or the mode is none of those listed.
+    /// The integrator, the crossing or the mode is none of those listed, or was left out of this library (c-lib --small).
     DST_ERROR_CHOICE = 16, c"the integrator, the crossing or the mode is none of those in dst.h";
     /// A hyperparameter of an adaptive method is out of range: alpha > 0, 0 <= beta < 1, stability, descent and tolerance >= 0.
     DST_ERROR_HYPERPARAMETER = 17, c"a hyperparameter is out of range: alpha > 0, 0 <= beta < 1, the others finite and not negative";

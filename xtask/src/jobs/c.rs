@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::c_lib::{answer, build, package};
+use super::c_lib::{Scope, answer, build, package};
 use super::{c_header, c_reference};
 use crate::cargo::Cargo;
 use crate::toolchain::{Tool, ensure};
@@ -75,7 +75,7 @@ struct Host {
 impl Host {
     fn new(cargo: &Cargo) -> Result<Self, String> {
         let package_folder = cargo.target_folder("c-lib").join("packages/host");
-        package(cargo, None, &package_folder)?;
+        package(cargo, None, Scope::Full, &package_folder)?;
         let programs = cargo.target_folder("c");
         fs::create_dir_all(&programs).map_err(|e| format!("{}: {e}", programs.display()))?;
         Ok(Self {
@@ -155,7 +155,7 @@ impl Host {
                 return Err(format!("{} links {}", program.display(), found.join(", ")));
             }
         }
-        let library = build(cargo, None, &["--cfg", "dst_panics"])?;
+        let library = build(cargo, None, Scope::Full, &["--cfg", "dst_panics"])?;
         let (source, program) = (
             self.programs.join("control.c"),
             self.programs.join("control"),

@@ -20,10 +20,20 @@ const PROFILE: &[&str] = &[
     "profile.release.debug=0",
 ];
 
+/// How much of the library is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// All of it.
+    Full,
+    /// Euler and symplectic Euler, and the adjoint: what fits a small microcontroller.
+    Small,
+}
+
 /// Makes the folder for this machine, or for another target; returns where it is.
 pub(crate) fn run(
     cargo: &Cargo,
     target: Option<String>,
+    scope: Scope,
     out: Option<PathBuf>,
 ) -> Result<PathBuf, String> {
     // Leaked: a target lives as long as the program, and there is one.
@@ -33,13 +43,18 @@ pub(crate) fn run(
     };
     let name = rust.as_ref().map_or("host", |rust| rust.target);
     let folder = out.unwrap_or_else(|| cargo.target_folder("c-lib").join("packages").join(name));
-    package(cargo, rust.as_ref(), &folder)?;
+    package(cargo, rust.as_ref(), scope, &folder)?;
     Ok(folder)
 }
 
 /// Builds the library and puts everything into the folder.
-pub(crate) fn package(cargo: &Cargo, rust: Option<&RustFor>, folder: &Path) -> Result<(), String> {
-    let library = build(cargo, rust, &[])?;
+pub(crate) fn package(
+    cargo: &Cargo,
+    rust: Option<&RustFor>,
+    scope: Scope,
+    folder: &Path,
+) -> Result<(), String> {
+    let library = build(cargo, rust, scope, &[])?;
     let fill = || {
         fs::create_dir_all(folder)?;
         fs::copy(library, folder.join("libdst.a"))?;
@@ -61,6 +76,7 @@ pub(crate) fn package(cargo: &Cargo, rust: Option<&RustFor>, folder: &Path) -> R
 pub(crate) fn build(
     cargo: &Cargo,
     rust: Option<&RustFor>,
+    scope: Scope,
     flags: &[&str],
 ) -> Result<PathBuf, String> {
     let mut command = match rust {
@@ -82,6 +98,7 @@ pub(crate) fn build(
     command
         .args(["--quiet", "--release", "--package", "dst-ffi", "--lib"])
         .args(["--crate-type", "staticlib", "--features", "panic-handler"])
+        .args((scope == Scope::Small).then_some("--no-default-features"))
         .args(PROFILE.iter().chain([&level]).flat_map(|c| ["--config", c]))
         .arg("--target-dir")
         .arg(&builds)

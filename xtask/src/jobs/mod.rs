@@ -1,6 +1,7 @@
 //! The jobs, in the order in which they are done: the quick ones that fail most often come first.
 
 pub(crate) mod c;
+mod c_firmware;
 pub(crate) mod c_header;
 pub(crate) mod c_lib;
 mod c_reference;
@@ -34,10 +35,11 @@ pub(crate) const HOST: &[Job] = &[
     job("tests", host::tests),
     job("doctests", host::doctests),
     job("overhead", overhead::run),
+    job("C library", c::run),
 ];
 
 /// What is built or run for other targets.
-pub(crate) const CROSS: &[Job] = &[];
+pub(crate) const CROSS: &[Job] = &[job("C firmware", c_firmware::run)];
 
 /// The C library: on this machine, then as firmware.
-pub(crate) const C: &[Job] = &[job("C library", c::run)];
+pub(crate) const C: &[Job] = &[job("C library", c::run), job("C firmware", c_firmware::run)];
