@@ -44,7 +44,9 @@ pub(crate) enum Stages<S: Scalar, I: Integrator<S>> {
     Over(dst_status),
 }
 
+/// Not inlined into one another: the moves between the stages would add up on the stack.
 impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
+    #[inline(never)]
     fn advance(&mut self, budget: usize) -> Outcome<dst_progress> {
         let Self::Forward(run, progress) = self else {
             return Err(self.out_of_order());
@@ -75,6 +77,7 @@ impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
     }
 
     /// What is refused here leaves the run as it is; later failures end it.
+    #[inline(never)]
     fn start(&mut self, question: &Question<S>, callbacks: &Callbacks<S>) -> Outcome<()> {
         let (steps, progress) = match self {
             Self::Forward(run, progress) => (run.iterate().steps, *progress),
@@ -135,6 +138,7 @@ impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
         }
     }
 
+    #[inline(never)]
     fn finish(&mut self) -> Outcome<Gradient<'static, S>> {
         if let Self::Forward(..) | Self::Over(_) = self {
             return Err(self.out_of_order());

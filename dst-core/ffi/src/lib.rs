@@ -26,12 +26,14 @@
 mod arguments;
 mod callbacks;
 mod engine;
+#[allow(rustdoc::broken_intra_doc_links)] // written for the header, where [n] is a length
 mod exports;
 mod memory;
 mod ola;
 mod run;
 mod status;
 mod stepper;
+#[allow(rustdoc::broken_intra_doc_links)] // the same
 mod types;
 mod window;
 
@@ -42,8 +44,9 @@ pub use status::{dst_status, dst_status_message, dst_version};
 pub use types::*;
 pub use window::Windowed;
 
-/// Never called. Where it is linked all the same, a loop is the one thing that needs nothing from the platform.
-#[cfg(all(feature = "panic-handler", not(test)))]
+/// A static library without std must have one. Never called: nothing here can panic, and `cargo xtask test-c` checks that
+/// no linked program contains it. Were it ever linked, a loop is the one thing that needs nothing from the platform.
+#[cfg(dst_staticlib)]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -107,6 +107,7 @@ struct Setup<S> {
 impl<S: Scalar> Setup<S> {
     /// # Safety
     /// The pointers are NULL or lead to structs that C has initialised.
+    #[inline(never)]
     unsafe fn new(problem: *const Problem<S>, options: *const Options<S>) -> Outcome<Self> {
         // SAFETY: as promised.
         let (problem, options) = unsafe { (read(problem)?, read(options)?) };
@@ -219,6 +220,7 @@ impl<S: Scalar> Setup<S> {
     ///
     /// # Safety
     /// The workspace has passed the check of the area, and is the run's until it is lent again.
+    #[inline(never)]
     unsafe fn build(&self, theta: &[S], x0: &[S], workspace: *mut c_void) -> Outcome<*mut Run<S>> {
         let Self {
             problem, options, ..
@@ -252,27 +254,45 @@ impl<S: Scalar> Setup<S> {
         };
         let parts = (callbacks, &*own_theta, &*own_x0, lent);
         let h = options.step;
-        let engine = match self.choice {
-            Choice::Euler => Engine::One(self.begin(OneStage::Euler(Euler::new(h)), parts)?),
-            Choice::Symplectic => {
-                Engine::One(self.begin(OneStage::Symplectic(SymplecticEuler::new(h)), parts)?)
-            }
-            Choice::Heun if HIGHER_ORDER => Engine::Two(self.begin(Heun::new(h), parts)?),
-            Choice::Rk4 if HIGHER_ORDER => Engine::Four(self.begin(Rk4::new(h), parts)?),
-            _ => return Err(dst_status::DST_ERROR_CHOICE),
-        };
         // SAFETY: as above; the seal comes last, when all that it vouches for is there.
         unsafe {
+            let engine = &raw mut (*run).engine;
+            match self.choice {
+                Choice::Euler => {
+                    self.begin(OneStage::Euler(Euler::new(h)), parts, Engine::One, engine)?;
+                }
+                Choice::Symplectic => {
+                    let method = OneStage::Symplectic(SymplecticEuler::new(h));
+                    self.begin(method, parts, Engine::One, engine)?;
+                }
+                Choice::Heun if HIGHER_ORDER => {
+                    self.begin(Heun::new(h), parts, Engine::Two, engine)?;
+                }
+                Choice::Rk4 if HIGHER_ORDER => {
+                    self.begin(Rk4::new(h), parts, Engine::Four, engine)?;
+                }
+                _ => return Err(dst_status::DST_ERROR_CHOICE),
+            }
             (&raw mut (*run).span).write(self.area.span(workspace));
             (&raw mut (*run).dims).write(dims);
             (&raw mut (*run).question).write(self.question);
-            (&raw mut (*run).engine).write(engine);
             (&raw mut (*run).seal).write(Seal::new(run_kind::<S>()));
         }
         Ok(run)
     }
 
-    fn begin<I: Integrator<S>>(&self, integrator: I, parts: Parts<S>) -> Outcome<Stages<S, I>> {
+    /// Begins the run and writes it to its place: passed back by value, it would take that much stack in every caller.
+    ///
+    /// # Safety
+    /// `to` is aligned and has room for an engine.
+    #[inline(never)]
+    unsafe fn begin<I: Integrator<S>>(
+        &self,
+        integrator: I,
+        parts: Parts<S>,
+        engine: fn(Stages<S, I>) -> Engine<S>,
+        to: *mut Engine<S>,
+    ) -> Outcome<()> {
         let (callbacks, theta, x0, lent) = parts;
         let options = &self.options;
         let plan = integrator
@@ -287,7 +307,9 @@ impl<S: Scalar> Setup<S> {
             plan
         };
         let run = plan.record(callbacks, theta, x0, lent)?;
-        Ok(Stages::Forward(run, None))
+        // SAFETY: as promised.
+        unsafe { to.write(engine(Stages::Forward(run, None))) };
+        Ok(())
     }
 }
 

@@ -20,8 +20,8 @@ extern uint32_t bss_end[], stack_top[];
 /* Paints the stack below this frame; a little is left for the frame itself. */
 static inline void paint_stack(void)
 {
-    uint32_t here;
-    for (volatile uint32_t *word = bss_end; word < &here - 16; word++)
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0) - 128;
+    for (volatile uint32_t *word = bss_end; (uintptr_t)word < here; word++)
         *word = PAINT;
 }
 

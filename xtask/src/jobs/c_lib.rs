@@ -97,19 +97,19 @@ pub(crate) fn build(
     };
     command
         .args(["--quiet", "--release", "--package", "dst-ffi", "--lib"])
-        .args(["--crate-type", "staticlib", "--features", "panic-handler"])
+        .args(["--crate-type", "staticlib"])
         .args((scope == Scope::Small).then_some("--no-default-features"))
         .args(PROFILE.iter().chain([&level]).flat_map(|c| ["--config", c]))
         .arg("--target-dir")
         .arg(&builds)
-        .arg("--")
+        .args(["--", "--cfg", "dst_staticlib"])
         .args(flags);
     answer(&mut command)?;
     let release = match rust {
         Some(rust) => builds.join(rust.target).join("release"),
         None => builds.join("release"),
     };
-    Ok(release.join("libdst.a"))
+    Ok(release.join("libdst_ffi.a"))
 }
 
 /// Runs a command and returns what it prints; an error has the whole command and its output.
