@@ -202,15 +202,7 @@ impl<'m> Schedule<'m> {
             let between = cells
                 .get(self.state.base + 1..=self.state.head)
                 .unwrap_or_default();
-            if let [first, .., last] = between {
-                let settled = last.get();
-                for pair in between.windows(2).rev() {
-                    if let [from, to] = pair {
-                        to.set(from.get());
-                    }
-                }
-                first.set(settled);
-            }
+            between.windows(2).rev().for_each(exchange);
             self.state.base += 1;
             self.turn();
             if self.state.base + 1 == self.state.len {
@@ -236,13 +228,10 @@ impl<'m> Schedule<'m> {
         let victim = self.state.victim;
         let cells = Cell::from_mut(&mut *self.marks).as_slice_of_cells();
         let upper = cells.get(victim..).unwrap_or_default();
-        let slot = upper.first().map_or(0, |m| m.get().slot);
-        for pair in upper.windows(2) {
-            if let [to, from] = pair {
-                to.set(from.get());
-            }
-        }
+        upper.windows(2).for_each(exchange);
+        let mut slot = 0;
         if let Some(top) = upper.last() {
+            slot = top.get().slot;
             top.set(Mark {
                 step,
                 slot,
@@ -400,5 +389,17 @@ impl<'m> Schedule<'m> {
             ring.reverse();
         }
         Reversal::new(self.marks, self.state.len, n)
+    }
+}
+
+/// Exchanges two neighbours; over all pairs of a slice in order, its first entry moves to the end and the others one down. A
+/// plain copy of the others would do with half the moves, but the compiler makes a call of `memmove` of it, and that is 1.6 KiB
+/// of code on a small machine.
+fn exchange(pair: &[Cell<Mark>]) {
+    if let [a, b] = pair {
+        // Not `Cell::swap`, which can panic.
+        let (x, y) = (a.get(), b.get());
+        a.set(y);
+        b.set(x);
     }
 }
