@@ -4,7 +4,7 @@ use dst_models::checks;
 use dst_models::smallest::{Report, Room, run};
 
 fn main() {
-    for check in checks::ALL {
+    for check in checks::SINGLE.iter().chain(checks::DOUBLE) {
         println!("{} {} {}", check.name, check.scalar, check.run());
     }
     let mut report = Report::EMPTY;

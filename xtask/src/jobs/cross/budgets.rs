@@ -11,7 +11,9 @@ pub(crate) struct Measured {
     /// Beyond the workspace.
     pub(crate) minimal_stack: u64,
     pub(crate) workspace: u64,
+    /// Of both precisions together.
     pub(crate) suite_text: u64,
+    /// Of the deeper one.
     pub(crate) suite_stack: u64,
     /// The forward run, divided by its steps: evaluation, stop check, checkpoints.
     pub(crate) euler_step: u64,

@@ -44,7 +44,8 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
         }),
     };
     // One by one: built together, the features that one asks for would be in all of them.
-    let suite = firmware.build("suite", &[])?;
+    let suites = ["f32", "f64"].map(|scalar| (scalar, format!("suite-{scalar}")));
+    firmware.build("suite", &[])?;
     let minimal = firmware.build("minimal", &[])?;
     let control = firmware.build("control", &[])?;
     let logging = firmware.build("logging", &[("DEFMT_LOG", "debug")])?;
@@ -52,13 +53,18 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
 
     let mut failures = Vec::new();
     let mut keep = |result: Result<(), String>| failures.extend(result.err());
-    let (checks, suite_stack) = match reference.compare_suite(&machine.run(&suite)?) {
-        Ok(found) => found,
-        Err(e) => {
-            keep(Err(e));
-            (0, 0)
+    let (mut checks, mut suite_text, mut suite_stack) = (0, 0, 0);
+    for (scalar, name) in &suites {
+        let program = minimal.with_file_name(name);
+        match reference.compare_suite(scalar, &machine.run(&program)?) {
+            Ok((count, stack)) => {
+                checks += count;
+                suite_stack = suite_stack.max(stack);
+            }
+            Err(e) => keep(Err(e)),
         }
-    };
+        suite_text += Elf::read(&program)?.size(".text");
+    }
     let report = Report::from_bytes(&machine.run(&minimal)?.stdout)?;
     keep(reference.compare_smallest(&report));
     keep(check_elf(&minimal));
@@ -75,13 +81,13 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
         &minimal,
         &["dst_mark_start", "dst_mark_stopped", "dst_mark_done"],
     )?;
-    let (elf, suite_elf) = (Elf::read(&minimal)?, Elf::read(&suite)?);
+    let elf = Elf::read(&minimal)?;
     let measured = Measured {
         minimal_text: elf.size(".text"),
         minimal_rodata: elf.size(".rodata"),
         minimal_stack: report.stack,
         workspace: report.workspace,
-        suite_text: suite_elf.size(".text"),
+        suite_text,
         suite_stack,
         euler_step: counts[0] / report.steps.max(1),
         backward_step: counts[1] / report.steps.max(1),

@@ -66,8 +66,12 @@ impl Reference {
         Ok(Self { checks, smallest })
     }
 
-    /// Compares line by line; returns the number of checks and the stack they took.
-    pub(crate) fn compare_suite(&self, output: &Output) -> Result<(usize, u64), String> {
+    /// Compares the checks of one scalar line by line; returns their number and the stack they took.
+    pub(crate) fn compare_suite(
+        &self,
+        scalar: &str,
+        output: &Output,
+    ) -> Result<(usize, u64), String> {
         let text = String::from_utf8_lossy(&output.stdout);
         let lines: Vec<&str> = text.lines().collect();
         let failed: Vec<&str> = lines
@@ -88,8 +92,11 @@ impl Reference {
                 String::from_utf8_lossy(&output.stderr).trim()
             ));
         }
-        let mut different = Vec::new();
-        for (i, host) in self.checks.iter().enumerate() {
+        let part = format!(" {scalar} ");
+        let checks = self.checks.iter().filter(|line| line.contains(&part));
+        let (mut count, mut different) = (0, Vec::new());
+        for (i, host) in checks.enumerate() {
+            count += 1;
             match lines.get(i) {
                 Some(line) if line == host => {}
                 line => different.push(format!(
@@ -102,16 +109,16 @@ impl Reference {
             return Err(format!(
                 "{} of {} checks differ from the host's:\n{}",
                 different.len(),
-                self.checks.len(),
+                count,
                 different.join("\n")
             ));
         }
         let stack = lines.iter().find_map(|line| line.strip_prefix("stack "));
         let stack = stack.and_then(|bytes| bytes.parse().ok());
-        Ok((
-            self.checks.len(),
-            stack.ok_or("the suite does not tell its stack")?,
-        ))
+        if count == 0 {
+            return Err(format!("the host has no checks in {scalar}"));
+        }
+        Ok((count, stack.ok_or("the suite does not tell its stack")?))
     }
 
     /// The smallest run must find the same.
