@@ -3,9 +3,9 @@
 //! A new job is a file with a `fn(&Cargo) -> Result` and one line in [`jobs::HOST`] or [`jobs::CROSS`].
 
 mod cargo;
+mod elf;
 mod jobs;
 mod suite;
-#[allow(dead_code)] // the jobs that use it follow
 mod toolchain;
 
 use std::process::ExitCode;
@@ -14,6 +14,7 @@ use clap::{Parser, Subcommand};
 
 use crate::cargo::Cargo;
 use crate::jobs::c_lib::Scope;
+use crate::jobs::cross::{Options, TARGETS};
 
 /// The jobs of this workspace.
 #[derive(Parser)]
@@ -26,9 +27,22 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Everything: formatting, lints, documentation, tests, instruction counts, other targets.
-    Test,
+    Test {
+        /// Leave out what is built for other targets.
+        #[arg(long)]
+        host_only: bool,
+    },
     /// What needs no other target than this machine.
     TestHost,
+    /// Firmware on four emulated boards: same bits as here, within its budgets.
+    TestCross {
+        /// One target only.
+        #[arg(long, value_parser = TARGETS.map(|machine| machine.target))]
+        target: Option<String>,
+        /// Build `core` from Debian's source even if the toolchain has it.
+        #[arg(long)]
+        from_source: bool,
+    },
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
     /// The C library: header, programs under sanitisers and valgrind, then as firmware under QEMU.
@@ -60,8 +74,20 @@ enum Command {
 fn main() -> ExitCode {
     let cargo = Cargo::new();
     match Cli::parse().command {
-        Command::Test => suite::run(&cargo, jobs::HOST.iter().chain(jobs::CROSS)),
-        Command::TestHost => suite::run(&cargo, jobs::HOST),
+        Command::Test { host_only: true } | Command::TestHost => suite::run(&cargo, jobs::HOST),
+        Command::Test { host_only: false } => {
+            suite::run(&cargo, jobs::HOST.iter().chain(jobs::CROSS))
+        }
+        Command::TestCross {
+            target,
+            from_source,
+        } => {
+            let options = Options { from_source };
+            let chosen = TARGETS
+                .iter()
+                .filter(|machine| target.as_deref().is_none_or(|t| t == machine.target));
+            suite::each(chosen.map(|m| (m.core, || jobs::cross::run(&cargo, m, options))))
+        }
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
         Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),

@@ -129,7 +129,12 @@ impl RustFor {
         Self::from_source(cargo, target)
     }
 
-    /// Runs one cargo command for this target, in this folder.
+    /// Is it the toolchain at hand, with all its components?
+    pub(crate) fn is_plain(&self) -> bool {
+        self.variables.is_empty()
+    }
+
+    /// One cargo command for this target, in this folder.
     pub(crate) fn command(&self, cargo: &Cargo, folder: &Path, subcommand: &str) -> Command {
         let mut command = cargo.command();
         command

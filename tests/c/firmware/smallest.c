@@ -33,8 +33,18 @@ int main(void)
     float gradient = 0;
     dst_result_f32 result = { .theta_gradient = &gradient };
     options.crossing = DST_PAPER;
-    return dst_sensitivity_f32(&problem, &options, &theta, x0, workspace, sizeof workspace, &result) == DST_OK
-                   && result.steps == 45 && gradient < 0
-               ? 0
-               : 1;
+    if (dst_sensitivity_f32(&problem, &options, &theta, x0, workspace, sizeof workspace, &result) != DST_OK
+        || result.steps != 45 || !(gradient < 0))
+        return 1;
+#ifdef SMALL
+    /* What was left out is refused. */
+    options.mode = DST_TANGENT;
+    if (dst_sensitivity_f32(&problem, &options, &theta, x0, workspace, sizeof workspace, &result) != DST_ERROR_CHOICE)
+        return 1;
+    options.mode = DST_AUTO;
+    options.integrator = DST_RK4;
+    if (dst_workspace_size_f32(&problem, &options) != 0)
+        return 1;
+#endif
+    return 0;
 }

@@ -150,7 +150,7 @@ impl Host {
     fn symbols(&self, cargo: &Cargo) -> Result<(), String> {
         for name in ["known_answers", "misuse", "tutorial", "cxx"] {
             let program = self.programs.join(format!("{name}-plain"));
-            let found = panics(&program, "nm")?;
+            let found = panics(&program)?;
             if !found.is_empty() {
                 return Err(format!("{} links {}", program.display(), found.join(", ")));
             }
@@ -168,7 +168,7 @@ impl Host {
             .args(["-Wl,--gc-sections", "-o"])
             .arg(&program);
         answer(&mut gcc)?;
-        if panics(&program, "nm")?.is_empty() {
+        if panics(&program)?.is_empty() {
             return Err("the check of symbols does not see a panic that is there".to_owned());
         }
         eprintln!("no panic and no allocator in any program; found in the one that has it");
@@ -223,8 +223,9 @@ pub(crate) fn report(how: &str, name: &str, output: &str) -> Result<(), String> 
     Ok(())
 }
 
-/// The symbols of a program that belong to Rust's panics, formatting or allocator.
-pub(crate) fn panics(program: &Path, nm: &str) -> Result<Vec<String>, String> {
+/// The symbols of a program that belong to Rust's panics, formatting or allocator. Not [`crate::elf::check_elf`]: on this machine
+/// the C library has an allocator of its own.
+fn panics(program: &Path) -> Result<Vec<String>, String> {
     const SIGNS: &[&str] = &[
         "panic",
         "unwrap_failed",
@@ -237,7 +238,7 @@ pub(crate) fn panics(program: &Path, nm: &str) -> Result<Vec<String>, String> {
         "__rdl_",
         "__rg_",
     ];
-    let symbols = answer(Command::new(nm).arg(program))?;
+    let symbols = answer(Command::new("nm").arg(program))?;
     Ok(symbols
         .lines()
         .filter_map(|line| line.split_whitespace().last())

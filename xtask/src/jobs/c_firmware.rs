@@ -6,9 +6,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::c::{C99, STRICT, VERSION, known_answers, panics, sources};
+use super::c::{C99, STRICT, VERSION, known_answers, sources};
 use super::c_lib::{Scope, answer, package};
 use crate::cargo::Cargo;
+use crate::elf::check_elf;
 use crate::toolchain::{QEMU_ARM, QEMU_RISCV, RustFor, Tool, ensure};
 
 /// A microcontroller, its compiler and its emulator.
@@ -114,6 +115,12 @@ fn compare(here: &[String], there: &[String]) -> Result<(), String> {
     }
 }
 
+/// What a package is for: the name of its folder.
+fn owner_of(package: &Path) -> String {
+    let name = package.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
 /// Programs for one machine.
 struct Firmware<'a> {
     cargo: &'a Cargo,
@@ -123,19 +130,16 @@ struct Firmware<'a> {
 impl Firmware<'_> {
     /// Compiles, checks the symbols, runs; says sizes and checks, and returns what the program printed.
     fn run(&self, name: &str, package: &Path) -> Result<String, String> {
-        let Machine { target, prefix, .. } = self.machine;
+        let prefix = self.machine.prefix;
         let program = self.compile(name, package)?;
-        let found = panics(&program, &format!("{prefix}-nm"))?;
-        if !found.is_empty() {
-            return Err(format!("{target}: {name} links {}", found.join(", ")));
-        }
+        check_elf(&program)?;
         let output = self.emulate(&program)?;
         let bytes = answer(Command::new(format!("{prefix}-size")).arg(&program))?;
         let text = bytes
             .lines()
             .nth(1)
             .and_then(|line| line.split_whitespace().next());
-        let package = package.file_name().unwrap_or_default().display();
+        let package = owner_of(package);
         eprintln!("{package}: {name}: text: {} bytes", text.unwrap_or("?"));
         for line in output.lines().filter(|line| !line.starts_with("case ")) {
             eprintln!("{package}: {line}");
@@ -150,8 +154,9 @@ impl Firmware<'_> {
             flags,
             ..
         } = self.machine;
+        let small = owner_of(package).ends_with("-small");
         let stem = name.rsplit('/').next().unwrap_or(name);
-        let owner = package.file_name().unwrap_or_default().display();
+        let owner = owner_of(package);
         let program = self
             .cargo
             .target_folder("c")
@@ -163,6 +168,7 @@ impl Firmware<'_> {
             .args(STRICT)
             .args(*flags)
             .args(["-Os", "-g", "-ffunction-sections", "-fdata-sections"])
+            .args(small.then_some("-DSMALL"))
             .args([VERSION, "-I", "firmware", "-I"])
             .arg(package)
             .args([format!("{name}.c"), format!("firmware/{start}.c")])

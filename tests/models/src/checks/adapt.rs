@@ -58,7 +58,7 @@ pub(super) fn adam_ola_is_algorithm_2<S: Scalar>(out: &mut Outcome) {
     let [alpha, eta, descent] = [0.005, 1e-5, 1e-3];
     let [x, f, adapted] = algorithm_2(OlaConfig::new(alpha, eta, descent), x0, steps);
     let config = OlaConfig::new(S::from_f64(alpha), S::from_f64(eta), S::from_f64(descent));
-    let objective = Rosenbrock {
+    let objective: &dyn Objective<S> = &Rosenbrock {
         c: S::from_f64(10.0),
     };
     let (x0, mut memory) = (lit(x0), [S::ZERO; 10]);
@@ -82,8 +82,9 @@ type Lent<S> = Memory<S, 6, 3, 4>;
 pub(super) fn window_of_one_step_is_adam_ola<S: Scalar>(out: &mut Outcome) {
     let x0 = lit([1.0, -0.7]);
     let (mut z, mut memory, mut lent) = ([S::ZERO; 6], [S::ZERO; 10], Lent::new());
-    let windowed = WindowedOla::new(config(), bowl::<S>(), 1, &x0, &mut z);
-    let ola = AdamOla::new(config(), bowl::<S>(), &x0, &mut memory);
+    let bowl: &dyn Objective<S> = &bowl();
+    let windowed = WindowedOla::new(config(), bowl, 1, &x0, &mut z);
+    let ola = AdamOla::new(config(), bowl, &x0, &mut memory);
     let (Ok(mut windowed), Ok(mut ola)) = (windowed, ola) else {
         return out.holds("made", false);
     };
@@ -111,7 +112,8 @@ pub(super) fn long_window<S: Scalar>(out: &mut Outcome) {
     let (mut z, mut lent) = ([S::ZERO; 6], Lent::new());
     let [alpha, descent] = lit([0.01, 0.4]);
     let slow = OlaConfig::new(alpha, S::ZERO, descent);
-    let Ok(mut ola) = WindowedOla::new(slow, bowl::<S>(), usize::MAX, &x0, &mut z) else {
+    let bowl: &dyn Objective<S> = &bowl();
+    let Ok(mut ola) = WindowedOla::new(slow, bowl, usize::MAX, &x0, &mut z) else {
         return out.holds("made", false);
     };
     let first = ola.advance(200, &mut lent);
@@ -132,21 +134,22 @@ pub(super) fn long_window<S: Scalar>(out: &mut Outcome) {
 
 pub(super) fn bad_arguments<S: Scalar>(out: &mut Outcome) {
     let (x0, mut memory) = (lit::<S, 2>([1.0, 1.0]), [S::ZERO; 10]);
+    let bowl: &dyn Objective<S> = &bowl();
     let length = |argument, needed, given| Error::Length {
         argument,
         needed,
         given,
     };
-    let short = AdamOla::new(config(), bowl(), &x0[..1], &mut memory).map(|_| ());
+    let short = AdamOla::new(config(), bowl, &x0[..1], &mut memory).map(|_| ());
     out.error("x0", short, length(Argument::X0, 2, 1));
-    let small = AdamOla::new(config(), bowl(), &x0, &mut memory[..9]).map(|_| ());
+    let small = AdamOla::new(config(), bowl, &x0, &mut memory[..9]).map(|_| ());
     out.error("memory", small, length(Argument::Memory, 10, 9));
     let mut bad = config();
     bad.eta = S::NAN;
-    let bad = AdamOla::new(bad, bowl(), &x0, &mut memory).map(|_| ());
+    let bad = AdamOla::new(bad, bowl, &x0, &mut memory).map(|_| ());
     out.error("eta", bad, Error::Invalid(Argument::Hyperparameter));
-    let hot = AdamOla::new(config(), bowl(), &[S::NAN, S::ONE], &mut memory).map(|_| ());
+    let hot = AdamOla::new(config(), bowl, &[S::NAN, S::ONE], &mut memory).map(|_| ());
     out.error("NaN", hot, Error::NonFinite { step: 0 });
-    let short = WindowedOla::new(config(), bowl(), 1, &x0, &mut memory[..5]).map(|_| ());
+    let short = WindowedOla::new(config(), bowl, 1, &x0, &mut memory[..5]).map(|_| ());
     out.error("z", short, length(Argument::Memory, 6, 5));
 }

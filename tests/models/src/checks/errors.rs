@@ -7,7 +7,7 @@ use dst_core::{
 };
 
 use super::outcome::Outcome;
-use super::setup::{gradient, lit};
+use super::setup::{gradient, gradient_in, lit};
 use crate::{Decay, Figure1};
 
 fn flow() -> Derived<Figure1, 2, 1> {
@@ -37,12 +37,10 @@ pub(super) fn wrong_lengths<S: Scalar>(out: &mut Outcome) {
             rows: &mut rows[..r],
             params: &mut params[..p],
             marks: &mut marks,
-            store: Slots::new(&mut slots[..s]),
+            store: &mut Slots::new(&mut slots[..s]) as &mut dyn Store<S>,
         };
         let plan = Rk4::new(S::from_f64(0.05)).until(S::from_f64(1e-3));
-        let system: &dyn System<S> = &flow();
-        let found = plan.sensitivity(system, &theta[..1], &x0, lent);
-        found.map(|_| ())
+        gradient_in(plan, &flow(), &theta[..1], &x0, lent).map(|_| ())
     };
     let results = [
         ("rows", attempt(25, 2, 6), length(Argument::Rows, 26, 25)),
@@ -193,13 +191,11 @@ pub(super) fn failing_store<S: Scalar>(out: &mut Outcome) {
             rows: &mut rows,
             params: &mut params,
             marks: &mut marks,
-            store: &mut store,
+            store: &mut store as &mut dyn Store<S>,
         };
-        let system: &dyn System<S> = &flow();
         let plan = plan().mode(Mode::Adjoint);
-        let found = plan.sensitivity(system, &lit([1.0]), &lit([1.0, 1.0]), lent);
-        let steps = found.map(|s| s.steps);
-        steps.map(|steps| (steps, store.left))
+        let found = gradient_in(plan, &flow(), &lit([1.0]), &lit([1.0, 1.0]), lent);
+        found.map(|answer| (answer.steps, store.left))
     };
     let Ok((steps, left)) = attempt(10_000) else {
         return out.holds("a store that works", false);

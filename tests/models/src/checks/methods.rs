@@ -57,6 +57,7 @@ fn agree<S: Scalar>(
     }
 }
 
+/// Objectives go in as trait objects: one copy of each method.
 fn bowl<S: Scalar>() -> Quadratic<S, 2> {
     Quadratic {
         lambda: lit([1.0, 3.0]),
@@ -66,14 +67,11 @@ fn bowl<S: Scalar>() -> Quadratic<S, 2> {
 
 /// Gradient descent on ½λx² is the Euler step of a decay.
 pub(super) fn gradient_flow<S: Scalar>(out: &mut Outcome) {
-    let system = GradientFlow::new(
-        Quadratic {
-            lambda: [S::ONE],
-            coupling: S::ZERO,
-        },
-        Constant,
-    )
-    .stop_on(Optimality::ResidualMax);
+    let objective: &dyn Objective<S> = &Quadratic {
+        lambda: [S::ONE],
+        coupling: S::ZERO,
+    };
+    let system = GradientFlow::new(objective, Constant).stop_on(Optimality::ResidualMax);
     let plan = exact(Euler::new(S::ONE), 1e-1);
     let Some(a) = recorded(out, plan, &system, &lit([0.08]), &lit([2.0])) else {
         return;
@@ -107,7 +105,8 @@ pub(super) fn nesterov<S: Scalar>(out: &mut Outcome) {
 
 pub(super) fn adam<S: Scalar>(out: &mut Outcome) {
     let x0 = lit([0.4, 0.5, 0.0, 0.0, 0.0, 0.0]);
-    let system = Adam::new(Rosenbrock { c: S::ONE });
+    let objective: &dyn Objective<S> = &Rosenbrock { c: S::ONE };
+    let system = Adam::new(objective);
     agree(out, &system, &lit([0.05, 0.8, 0.95]), &x0, 1e-1);
 }
 
@@ -124,7 +123,7 @@ pub(super) fn preconditioned<S: Scalar>(out: &mut Outcome) {
 
 /// Exponentials and logarithms, and a tape.
 pub(super) fn logistic<S: Scalar>(out: &mut Outcome) {
-    let objective = Logistic::<S, 2, 4>::sample();
+    let objective: &dyn Objective<S> = &Logistic::<S, 2, 4>::sample();
     out.holds("a tape", objective.tape_len() == 4);
     let system = GradientFlow::new(objective, Constant);
     agree(out, &system, &lit([0.5]), &lit([1.0, -0.7]), 1e-2);

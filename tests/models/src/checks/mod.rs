@@ -42,17 +42,23 @@ impl Check {
 /// Each function in both precisions, under its own name.
 macro_rules! checks {
     ($($module:ident::$function:ident),* $(,)?) => {
-        &[$(
-            Check { name: concat!(stringify!($module), "::", stringify!($function)), scalar: "f32",
-                run: $module::$function::<f32> },
-            Check { name: concat!(stringify!($module), "::", stringify!($function)), scalar: "f64",
-                run: $module::$function::<f64> },
-        )*]
+        /// Every check, in single precision.
+        pub const SINGLE: &[Check] = &[$(Check {
+            name: concat!(stringify!($module), "::", stringify!($function)),
+            scalar: "f32",
+            run: $module::$function::<f32>,
+        }),*];
+
+        /// Every check, in double precision. Apart, because both together are too much for a small flash memory.
+        pub const DOUBLE: &[Check] = &[$(Check {
+            name: concat!(stringify!($module), "::", stringify!($function)),
+            scalar: "f64",
+            run: $module::$function::<f64>,
+        }),*];
     };
 }
 
-/// Every check.
-pub const ALL: &[Check] = checks![
+checks![
     functions::elementary,
     forward::stops_at_the_first_small_criterion,
     forward::limit_and_best_iterate,

@@ -1,6 +1,8 @@
 //! What the checks share: small memory, literals in any precision, and a gradient copied out of its memory.
 
-use dst_core::{Crossing, Error, Integrator, Memory, Plan, Scalar, Slots, System, Workspace};
+use dst_core::{
+    Crossing, Error, Integrator, Memory, Plan, Scalar, Slots, Store, System, Workspace,
+};
 
 use super::outcome::Outcome;
 
@@ -44,17 +46,19 @@ impl<S: Scalar> Answer<S> {
     }
 }
 
+/// Any store: one type, so that there is one copy of the engine.
+pub(super) type Lent<'m, S> = Workspace<'m, S, &'m mut dyn Store<S>>;
+
 /// The whole computation, one copy per scalar and integrator.
 #[inline(never)]
-pub(super) fn gradient<S: Scalar, I: Integrator<S>>(
+pub(super) fn gradient_in<S: Scalar, I: Integrator<S>>(
     plan: Plan<S, I>,
     system: &dyn System<S>,
     theta: &[S],
     x0: &[S],
-    slots: usize,
+    lent: Lent<'_, S>,
 ) -> Result<Answer<S>, Error> {
-    let mut room = Room::new();
-    let s = plan.sensitivity(system, theta, x0, with_slots(&mut room, slots))?;
+    let s = plan.sensitivity(system, theta, x0, lent)?;
     let mut answer = Answer {
         steps: s.steps,
         time: s.stop.time,
@@ -72,7 +76,31 @@ pub(super) fn gradient<S: Scalar, I: Integrator<S>>(
     Ok(answer)
 }
 
-/// The same, recorded; a failure if there is none.
+/// The same in memory of its own.
+pub(super) fn gradient<S: Scalar, I: Integrator<S>>(
+    plan: Plan<S, I>,
+    system: &dyn System<S>,
+    theta: &[S],
+    x0: &[S],
+    slots: usize,
+) -> Result<Answer<S>, Error> {
+    let mut room = Room::new();
+    let Workspace {
+        rows,
+        params,
+        marks,
+        mut store,
+    } = with_slots(&mut room, slots);
+    let lent = Workspace {
+        rows,
+        params,
+        marks,
+        store: &mut store as &mut dyn Store<S>,
+    };
+    gradient_in(plan, system, theta, x0, lent)
+}
+
+/// The gradient, recorded; a failure if there is none.
 pub(super) fn recorded<S: Scalar, I: Integrator<S>>(
     out: &mut Outcome,
     plan: Plan<S, I>,

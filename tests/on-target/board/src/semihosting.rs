@@ -1,6 +1,7 @@
 //! Output and exit through the debugger.
 
 use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(target_arch = "arm")]
 use cortex_m_semihosting::{nr, syscall as call};
@@ -38,11 +39,18 @@ pub fn write_words(words: &[u32]) {
     write_raw(words.as_ptr() as usize, size_of_val(words));
 }
 
+/// The standard output, once it is open; semihosting never gives handle 0.
+static HANDLE: AtomicUsize = AtomicUsize::new(0);
+
 #[allow(unsafe_code)]
 fn write_raw(address: usize, length: usize) {
     const TERMINAL: &[u8; 4] = b":tt\0";
-    // SAFETY: the arguments are those of SYS_OPEN: name, mode, length without the zero.
-    let handle = unsafe { call(nr::OPEN, &[TERMINAL.as_ptr() as usize, WRITE, 3]) };
+    let mut handle = HANDLE.load(Ordering::Relaxed);
+    if handle == 0 {
+        // SAFETY: the arguments are those of SYS_OPEN: name, mode, length without the zero.
+        handle = unsafe { call(nr::OPEN, &[TERMINAL.as_ptr() as usize, WRITE, 3]) };
+        HANDLE.store(handle, Ordering::Relaxed);
+    }
     // SAFETY: those of SYS_WRITE: handle, address, length; it only reads, from a slice that the callers borrow.
     unsafe { call(nr::WRITE, &[handle, address, length]) };
 }
