@@ -11,7 +11,7 @@
 /* Writes a text; each platform has its own. */
 void put(const char *text);
 
-static unsigned checks_made, checks_failed;
+static unsigned checks, failures;
 
 static inline void put_unsigned(uint64_t value)
 {
@@ -54,9 +54,9 @@ static inline void put_bits_f64(double value)
 
 static inline int check_(int holds, const char *what, const char *file, unsigned line)
 {
-    checks_made++;
+    checks++;
     if (!holds) {
-        checks_failed++;
+        failures++;
         put("FAILED ");
         put(file);
         put(":");
@@ -82,11 +82,11 @@ static inline int summary(const char *name)
 {
     put(name);
     put(": ");
-    put_unsigned(checks_made);
+    put_unsigned(checks);
     put(" checks, ");
-    put_unsigned(checks_failed);
+    put_unsigned(failures);
     put(" failed\n");
-    return checks_failed == 0 ? 0 : 1;
+    return failures == 0 ? 0 : 1;
 }
 
 #endif
