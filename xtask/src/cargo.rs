@@ -1,7 +1,7 @@
 //! Calls of cargo and rustup, in the root of the workspace.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The cargo that started us, so that a toolchain chosen with `+` is kept.
@@ -76,7 +76,42 @@ impl Cargo {
             .is_ok_and(|status| status.success())
     }
 
-    fn command(&self) -> Command {
+    /// What rustc says to these arguments: the one that belongs to our cargo.
+    pub(crate) fn rustc(&self, arguments: &[&str]) -> Result<String, String> {
+        let beside = PathBuf::from(&self.program).with_file_name("rustc");
+        let rustc = if beside.is_file() {
+            beside
+        } else {
+            "rustc".into()
+        };
+        let output = Command::new(rustc)
+            .args(arguments)
+            .current_dir(&self.root)
+            .output()
+            .map_err(|e| format!("rustc does not start: {e}"))?;
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        } else {
+            Err(format!(
+                "rustc {}: {}",
+                arguments.join(" "),
+                String::from_utf8_lossy(&output.stderr).trim()
+            ))
+        }
+    }
+
+    /// The root of the workspace.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where builds go: a folder of this name inside the target folder.
+    pub(crate) fn target_folder(&self, name: &str) -> PathBuf {
+        let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+        self.root.join(target).join(name)
+    }
+
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.root);
         command

@@ -3,14 +3,18 @@
 //! A new job is a file with a `fn(&Cargo) -> Result` and one line in [`jobs::HOST`] or [`jobs::CROSS`].
 
 mod cargo;
+mod elf;
 mod jobs;
 mod suite;
+mod toolchain;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::cargo::Cargo;
+use crate::jobs::c_lib::Scope;
+use crate::jobs::cross::{Options, TARGETS};
 
 /// The jobs of this workspace.
 #[derive(Parser)]
@@ -23,18 +27,75 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Everything: formatting, lints, documentation, tests, instruction counts, other targets.
-    Test,
+    Test {
+        /// Leave out what is built for other targets.
+        #[arg(long)]
+        host_only: bool,
+    },
     /// What needs no other target than this machine.
     TestHost,
+    /// Firmware on four emulated boards: same bits as here, within its budgets.
+    TestCross {
+        /// One target only.
+        #[arg(long, value_parser = TARGETS.map(|machine| machine.target))]
+        target: Option<String>,
+        /// Build `core` from Debian's source even if the toolchain has it.
+        #[arg(long)]
+        from_source: bool,
+    },
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
+    /// The C library: header, programs under sanitisers and valgrind, then as firmware under QEMU.
+    TestC {
+        /// Leaves out the firmware.
+        #[arg(long)]
+        host_only: bool,
+    },
+    /// Makes a folder with libdst.a, dst.h and what pkg-config and CMake need.
+    CLib {
+        /// For another target, such as thumbv7em-none-eabihf.
+        #[arg(long)]
+        target: Option<String>,
+        /// Euler and the adjoint only: a third of the code.
+        #[arg(long)]
+        small: bool,
+        /// The folder; inside the target folder by default.
+        #[arg(long)]
+        out: Option<std::path::PathBuf>,
+    },
+    /// Writes the C header, dst.h, from the source of dst-ffi.
+    CHeader {
+        /// Only fails if it would change.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 fn main() -> ExitCode {
     let cargo = Cargo::new();
     match Cli::parse().command {
-        Command::Test => suite::run(&cargo, jobs::HOST.iter().chain(jobs::CROSS)),
-        Command::TestHost => suite::run(&cargo, jobs::HOST),
+        Command::Test { host_only: true } | Command::TestHost => suite::run(&cargo, jobs::HOST),
+        Command::Test { host_only: false } => {
+            suite::run(&cargo, jobs::HOST.iter().chain(jobs::CROSS))
+        }
+        Command::TestCross {
+            target,
+            from_source,
+        } => {
+            let options = Options { from_source };
+            let chosen = TARGETS
+                .iter()
+                .filter(|machine| target.as_deref().is_none_or(|t| t == machine.target));
+            suite::each(chosen.map(|m| (m.core, || jobs::cross::run(&cargo, m, options))))
+        }
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
+        Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
+        Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
+        Command::CLib { target, small, out } => {
+            let scope = if small { Scope::Small } else { Scope::Full };
+            suite::made(jobs::c_lib::run(&cargo, target, scope, out))
+        }
+        Command::CHeader { check: true } => suite::alone(&cargo, jobs::c_header::check),
+        Command::CHeader { check: false } => suite::alone(&cargo, jobs::c_header::write),
     }
 }

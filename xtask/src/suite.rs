@@ -4,16 +4,30 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cargo::Cargo;
-use crate::jobs::{Job, Run};
+use crate::jobs::{Job, Run, Work};
 
 /// Runs all the jobs; exit code 1 if any failed.
 pub(crate) fn run<'j>(cargo: &Cargo, jobs: impl IntoIterator<Item = &'j Job>) -> ExitCode {
+    each(jobs.into_iter().map(|job| {
+        let run = move || match job.run {
+            Work::Plain(run) => run(cargo).map(|()| String::new()),
+            Work::Noted(run) => run(cargo),
+        };
+        (job.name, run)
+    }))
+}
+
+/// The same for any work with a name; what it returns is a note in the summary.
+pub(crate) fn each<W>(jobs: impl IntoIterator<Item = (&'static str, W)>) -> ExitCode
+where
+    W: FnOnce() -> Result<String, String>,
+{
     let mut results = Vec::new();
-    for job in jobs {
-        eprintln!("==> {}", job.name);
+    for (name, work) in jobs {
+        eprintln!("==> {name}");
         let start = Instant::now();
-        let result = (job.run)(cargo);
-        results.push((job.name, result, start.elapsed().as_secs_f64()));
+        let result = work();
+        results.push((name, result, start.elapsed().as_secs_f64()));
     }
     let width = results
         .iter()
@@ -23,7 +37,9 @@ pub(crate) fn run<'j>(cargo: &Cargo, jobs: impl IntoIterator<Item = &'j Job>) ->
     eprintln!("\n{:<width$}  result  seconds", "job");
     for (name, result, seconds) in &results {
         let verdict = if result.is_ok() { "ok" } else { "FAILED" };
-        eprintln!("{name:<width$}  {verdict:<6}  {seconds:>7.1}");
+        let note = result.as_deref().unwrap_or_default();
+        let line = format!("{name:<width$}  {verdict:<6}  {seconds:>7.1}  {note}");
+        eprintln!("{}", line.trim_end());
     }
     let mut code = ExitCode::SUCCESS;
     for (name, result, _) in results {
@@ -39,6 +55,20 @@ pub(crate) fn run<'j>(cargo: &Cargo, jobs: impl IntoIterator<Item = &'j Job>) ->
 pub(crate) fn alone(cargo: &Cargo, run: Run) -> ExitCode {
     match run(cargo) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Says what a subcommand has made, on standard output, for scripts.
+pub(crate) fn made(result: Result<std::path::PathBuf, String>) -> ExitCode {
+    match result {
+        Ok(path) => {
+            println!("{}", path.display());
+            ExitCode::SUCCESS
+        }
         Err(message) => {
             eprintln!("error: {message}");
             ExitCode::FAILURE

@@ -2,14 +2,18 @@
 
 #![no_std]
 
+pub mod checks;
 mod close;
 mod counted;
 mod flows;
 mod objectives;
 mod poison;
+pub mod smallest;
+mod suspension;
 
 pub use close::{Close, relative_distance};
 pub use counted::{Counted, CountedObjective, Counts};
 pub use flows::{BouncingBall, Countdown, Decay, Figure1, Pendulum, QuadraticInTime};
 pub use objectives::{Logistic, Quadratic, Rosenbrock};
 pub use poison::{Poison, Poisoned};
+pub use suspension::Suspension;

@@ -1,6 +1,12 @@
 //! The jobs, in the order in which they are done: the quick ones that fail most often come first.
 
+pub(crate) mod c;
+mod c_firmware;
+pub(crate) mod c_header;
+pub(crate) mod c_lib;
+mod c_reference;
 mod clippy;
+pub(crate) mod cross;
 mod docs;
 mod fmt;
 mod host;
@@ -11,14 +17,35 @@ use crate::cargo::Cargo;
 /// Does a job; an error says what failed and how to run that alone.
 pub(crate) type Run = fn(&Cargo) -> Result<(), String>;
 
+/// The same for a job that has something to tell in the summary.
+pub(crate) type NotedRun = fn(&Cargo) -> Result<String, String>;
+
 /// A job with the name it has in the summary.
 pub(crate) struct Job {
     pub(crate) name: &'static str,
-    pub(crate) run: Run,
+    pub(crate) run: Work,
+}
+
+/// How a job is done.
+pub(crate) enum Work {
+    Plain(Run),
+    Noted(NotedRun),
 }
 
 const fn job(name: &'static str, run: Run) -> Job {
+    let run = Work::Plain(run);
     Job { name, run }
+}
+
+const fn noted(name: &'static str, run: NotedRun) -> Job {
+    let run = Work::Noted(run);
+    Job { name, run }
+}
+
+/// The firmware of one target.
+const fn firmware<const I: usize>() -> Job {
+    let run = |cargo: &Cargo| cross::run(cargo, &cross::TARGETS[I], cross::Options::default());
+    noted(cross::TARGETS[I].core, run)
 }
 
 /// What needs no other target than this machine.
@@ -30,7 +57,19 @@ pub(crate) const HOST: &[Job] = &[
     job("tests", host::tests),
     job("doctests", host::doctests),
     job("overhead", overhead::run),
+    job("C library", c::run),
 ];
 
 /// What is built or run for other targets.
-pub(crate) const CROSS: &[Job] = &[];
+pub(crate) const CROSS: &[Job] = &[
+    job("firmware fmt", cross::fmt),
+    job("firmware clippy", cross::clippy),
+    firmware::<0>(),
+    firmware::<1>(),
+    firmware::<2>(),
+    firmware::<3>(),
+    job("C firmware", c_firmware::run),
+];
+
+/// The C library: on this machine, then as firmware.
+pub(crate) const C: &[Job] = &[job("C library", c::run), job("C firmware", c_firmware::run)];

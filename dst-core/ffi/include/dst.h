@@ -1,0 +1,881 @@
+/* dst.h - differentiate how long an iterative algorithm runs until it stops. No heap, no globals, no panic.
+ *
+ * An iteration x_{k+1} = x_k - h*A(theta, x_k, t_k) stops at the first N with J(x_N) <= epsilon. This library runs it, finds
+ * N, and computes the gradient of the stopping time T with respect to theta, x0 and epsilon. Generated from dst-core/ffi by
+ * `cargo xtask c-header`; do not edit.
+ *
+ * THE SHORTEST USE
+ *
+ *     static int rate(void *user, const float *theta, const float *x, float t,
+ *                     float *rate, float *tape, float *criterion, float *loss)
+ *     {
+ *         rate[0] = theta[0] * x[0];                      (x' = -theta*x, stop when x <= epsilon)
+ *         *criterion = x[0];
+ *         return 0;                                       (anything else aborts)
+ *     }
+ *     static int pullback(void *user, const float *theta, const float *x, float t, const float *tape,
+ *                         const float *rate_bar, float criterion_bar, float loss_bar,
+ *                         float *theta_bar, float *x_bar)
+ *     {
+ *         theta_bar[0] += rate_bar[0] * x[0];
+ *         x_bar[0] += rate_bar[0] * theta[0] + criterion_bar;
+ *         return 0;
+ *     }
+ *
+ *     dst_problem_f32 problem = { .state_dim = 1, .param_dim = 1, .rate = rate, .pullback = pullback };
+ *     dst_options_f32 options = dst_options_default_f32(0.01f, 0.5f);     (step size, epsilon)
+ *     float theta[1] = { 0.1f }, x0[1] = { 1.0f }, gradient[1];
+ *     dst_result_f32 result = { .theta_gradient = gradient };
+ *     static uint64_t workspace[256];                     (at least dst_workspace_size_f32(&problem, &options) bytes)
+ *     dst_status status = dst_sensitivity_f32(&problem, &options, theta, x0, workspace, sizeof workspace, &result);
+ *     if (status != DST_OK) puts(dst_status_message(status));
+ *
+ * IN A CONTROL LOOP, a few steps per tick: dst_run_init, then dst_run_advance until DST_REACHED (dst_run_iterate has the
+ * best iterate when the deadline comes first), dst_gradient_start, dst_gradient_advance until nothing remains,
+ * dst_gradient_finish. The result has the same bits as that of dst_sensitivity.
+ *
+ * WHILE AN OPTIMISER RUNS: dst_ola (Adam that adapts its learning rate) and dst_window (the same with the exact sensitivity
+ * of each window).
+ *
+ * THE RULES, for every function
+ * - float functions end in _f32, double functions in _f64. Everything else is the same.
+ * - The return value is DST_OK or says why nothing was done. Outputs are written on success only.
+ * - A pointer must be NULL or lead to memory of the size its comment says, [in brackets]. NULL where something is needed, a
+ *   misaligned pointer, or outputs that overlap other arguments are refused.
+ * - Memory is yours: the workspace. Its size and alignment come from functions; its content need not be initialised.
+ *   A run lives in its workspace, and nowhere else: do not move or change it while the run is used. Nothing needs to be freed.
+ * - Workspaces are independent of each other: use as many as you like, from any thread, one call at a time on each.
+ * - Results have the same bits on every target and with any budget and number of slots, as far as your callbacks do.
+ *   (Compile those with -ffp-contract=off where you compare bits.)
+ */
+
+
+#ifndef DST_H
+#define DST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// What every function returns: DST_OK, or why it did nothing. dst_status_message() has the text.
+enum dst_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Done.
+    DST_OK = 0,
+    // A pointer that is needed is NULL.
+    DST_ERROR_NULL = 1,
+    // A pointer, or the workspace, is not aligned: see dst_workspace_align.
+    DST_ERROR_MISALIGNED = 2,
+    // An output overlaps an input, the workspace or another output.
+    DST_ERROR_OVERLAP = 3,
+    // The workspace has fewer bytes than dst_workspace_size (dst_ola_workspace_size, dst_window_workspace_size) says.
+    DST_ERROR_WORKSPACE_TOO_SMALL = 4,
+    // There are no states, or so many of something that their size in bytes does not fit a size_t.
+    DST_ERROR_SIZE = 5,
+    // There is no run here: the workspace was never initialised, or has been overwritten, or has the other precision.
+    DST_ERROR_NOT_INITIALISED = 6,
+    // The call does not fit the stage: the gradient has begun already, or has not yet, or has been handed over.
+    DST_ERROR_ORDER = 7,
+    // A callback called a function on the very run that called it.
+    DST_ERROR_BUSY = 8,
+    // A callback returned something else than zero; its code is in *abort_code of the problem or objective.
+    DST_ABORTED = 9,
+    // An entry of theta is infinite or NaN.
+    DST_ERROR_THETA = 10,
+    // An entry of x0 is infinite or NaN.
+    DST_ERROR_X0 = 11,
+    // The step size is not a positive finite number.
+    DST_ERROR_STEP_SIZE = 12,
+    // Epsilon is infinite or NaN.
+    DST_ERROR_EPSILON = 13,
+    // The start time is infinite or NaN.
+    DST_ERROR_START_TIME = 14,
+    // The weight of the loss or of the stopping time is infinite or NaN.
+    DST_ERROR_WEIGHT = 15,
+    // The integrator, the crossing or the mode is none of those listed, or was left out of this library (c-lib --small).
+    DST_ERROR_CHOICE = 16,
+    // A hyperparameter of an adaptive method is out of range: alpha > 0, 0 <= beta < 1, stability, descent and tolerance >= 0.
+    DST_ERROR_HYPERPARAMETER = 17,
+    // The number of checkpoint slots is zero; the starting point needs one.
+    DST_ERROR_NO_SLOTS = 18,
+    // The symplectic integrator needs positions and velocities in equal number.
+    DST_ERROR_ODD_STATE = 19,
+    // The problem has no pullback, which the adjoint needs.
+    DST_ERROR_NO_PULLBACK = 20,
+    // The problem has no pushforward, which the tangent mode needs.
+    DST_ERROR_NO_PUSHFORWARD = 21,
+    // The objective has no Hessian-vector product, which the windowed adaptation needs.
+    DST_ERROR_NO_HESSIAN_VECTOR = 22,
+    // The state, the criterion or the loss became infinite or NaN.
+    DST_ERROR_NON_FINITE = 23,
+    // The derivatives became infinite or NaN.
+    DST_ERROR_NON_FINITE_GRADIENT = 24,
+    // The gradient of a stopping time was asked of a run that has not stopped.
+    DST_ERROR_NOT_STOPPED = 25,
+    // The criterion holds at x0 already: there is no step to differentiate.
+    DST_ERROR_STOPPED_AT_START = 26,
+    // The criterion is flat where it crosses epsilon: the stopping time has no derivative.
+    DST_ERROR_FLAT_CROSSING = 27,
+    // None of the above: a defect of this library.
+    DST_ERROR_INTERNAL = 28,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_status dst_status;
+#else
+typedef int32_t dst_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// One step of the iteration: for the field `integrator`.
+enum dst_integrator
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // x - h*A, the plain iteration. One evaluation per step.
+    DST_EULER = 0,
+    // Second order, two evaluations per step.
+    DST_HEUN = 1,
+    // The classical Runge-Kutta method: fourth order, four evaluations per step.
+    DST_RK4 = 2,
+    // Semi-implicit Euler for x = (positions, velocities): velocity first, then position with the new velocity.
+    DST_SYMPLECTIC = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_integrator dst_integrator;
+#else
+typedef int32_t dst_integrator;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How the stopping time is read off the last step: for the field `crossing`.
+enum dst_crossing
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Definition 3 of the paper: -h*dJ_N/(J_N - J_{N-1}).
+    DST_PAPER = 0,
+    // The exact gradient of the linearly interpolated stopping time: what finite differences of it see.
+    DST_INTERPOLATED = 1,
+    // Interpolated numerator over the slope -grad(J)*A; second order with DST_HEUN.
+    DST_SLOPE = 2,
+    // Cubic Hermite interpolation of J; third order with DST_RK4.
+    DST_HERMITE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_crossing dst_crossing;
+#else
+typedef int32_t dst_crossing;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How the gradient is computed: for the field `mode`.
+enum dst_mode
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Whichever costs less for this problem, these slots and the N at which the run stopped.
+    DST_AUTO = 0,
+    // Backward sweep over checkpoints; needs the pullback. Its cost does not depend on the number of parameters.
+    DST_ADJOINT = 1,
+    // One direction per parameter (and state) carried forward; needs the pushforward.
+    DST_TANGENT = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_mode dst_mode;
+#else
+typedef int32_t dst_mode;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Where a run stands.
+enum dst_progress
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // The budget of the call is used up: call again, or take the best iterate if the deadline is here.
+    DST_RUNNING = 0,
+    // J <= epsilon: stopped. In an adaptive run: max |gradient| < tolerance.
+    DST_REACHED = 1,
+    // max_steps came first.
+    DST_STEP_LIMIT = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_progress dst_progress;
+#else
+typedef int32_t dst_progress;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// What one window of the windowed adaptation did.
+enum dst_window_outcome
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // f fell far enough: alpha was adapted.
+    DST_WINDOW_ADAPTED = 0,
+    // f fell far enough, but too flatly for a derivative: alpha stays.
+    DST_WINDOW_FLAT = 1,
+    // The budget came first; the next window goes on with the same threshold.
+    DST_WINDOW_OPEN = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_window_outcome dst_window_outcome;
+#else
+typedef int32_t dst_window_outcome;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// An adaptive run under way; it lives in the workspace, at its beginning.
+typedef struct dst_ola_f32 dst_ola_f32;
+
+// An adaptive run under way; it lives in the workspace, at its beginning.
+typedef struct dst_ola_f64 dst_ola_f64;
+
+// A run under way; it lives in the workspace, at its beginning.
+typedef struct dst_run_f32 dst_run_f32;
+
+// A run under way; it lives in the workspace, at its beginning.
+typedef struct dst_run_f64 dst_run_f64;
+
+// A windowed adaptive run under way; it lives in the workspace, at its beginning.
+typedef struct dst_window_f32 dst_window_f32;
+
+// A windowed adaptive run under way; it lives in the workspace, at its beginning.
+typedef struct dst_window_f64 dst_window_f64;
+
+// How to run and what to differentiate. Start from dst_options_default_f32 (or _f64) and change what you need.
+typedef struct dst_options_f32 {
+    // Step size h > 0.
+    float step;
+    // Tolerance: the run stops at the first J <= epsilon.
+    float epsilon;
+    // Gives up after this many steps.
+    size_t max_steps;
+    // The time at x0.
+    float start_time;
+    // A dst_integrator; DST_EULER.
+    int32_t integrator;
+    // A dst_crossing; DST_INTERPOLATED.
+    int32_t crossing;
+    // A dst_mode; DST_AUTO.
+    int32_t mode;
+    // Checkpoint slots, at least 1: more memory, less recomputation. The gradient has the same bits with any number.
+    size_t slots;
+    // If not 0, every slot also keeps the tape and the stages of its step, which are then not computed again.
+    int32_t keep_records;
+    // If not 0, the gradient with respect to x0 is left out: the tangent mode then carries fewer directions.
+    int32_t theta_only;
+    // w in the objective  sum_k w*f(x_k) + time_weight*T.  0: no running loss.
+    float loss_weight;
+    // If not NULL, w_k = weight(user of the problem, k) in the place of loss_weight.
+    float (*weight)(void *user, size_t step);
+    // The factor of the stopping time T in the objective. With 0 the run need not stop, and its end may be max_steps.
+    float time_weight;
+} dst_options_f32;
+
+// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k), stopped at the first J(x_N) <= epsilon, as callbacks.
+//
+// Every callback returns 0 to go on. Anything else aborts the run: the function that called returns DST_ABORTED, the
+// value goes to *abort_code, and no callback is called again. Callbacks must return (no longjmp, no C++ exception), and
+// must not call functions on the run that calls them.
+//
+// Set the fields by name and leave the others zero: `dst_problem_f32 p = { .state_dim = 2, ... };`
+typedef struct dst_problem_f32 {
+    // Number of states, entries of x. At least 1.
+    size_t state_dim;
+    // Number of parameters, entries of theta. May be 0.
+    size_t param_dim;
+    // How many numbers `rate` leaves on `tape` for the derivatives to read. May be 0.
+    size_t tape_len;
+    // Writes A(theta, x, t) to `rate` [state_dim], J(x) to *criterion and, if there is a running loss, f(x) to *loss; may
+    // leave intermediate results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
+    int (*rate)(void *user,
+                const float *theta,
+                const float *x,
+                float t,
+                float *rate,
+                float *tape,
+                float *criterion,
+                float *loss);
+    // ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with
+    // d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. NULL if there is a pushforward, or no
+    // gradient is wanted.
+    int (*pullback)(void *user,
+                    const float *theta,
+                    const float *x,
+                    float t,
+                    const float *tape,
+                    const float *rate_bar,
+                    float criterion_bar,
+                    float loss_bar,
+                    float *theta_bar,
+                    float *x_bar);
+    // WRITES the derivatives along (theta_dot, x_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if
+    // there is a running loss, of f to *loss_dot. NULL if there is a pullback.
+    int (*pushforward)(void *user,
+                       const float *theta,
+                       const float *x,
+                       float t,
+                       const float *tape,
+                       const float *theta_dot,
+                       const float *x_dot,
+                       float *rate_dot,
+                       float *criterion_dot,
+                       float *loss_dot);
+    // Handed to every callback.
+    void *user;
+    // Where the code of an aborting callback goes; may be NULL. The one output that is written on failure.
+    int *abort_code;
+} dst_problem_f32;
+
+// What a differentiated run gives back. The three pointers at the top are yours: set them before the call.
+typedef struct dst_result_f32 {
+    // [param_dim] The gradient of the objective with respect to theta goes here; by default that is dT/dtheta, in units of
+    // time: divide by the step size for steps. May be NULL.
+    float *theta_gradient;
+    // [state_dim] The same with respect to x0. May be NULL; not written with theta_only.
+    float *x0_gradient;
+    // [state_dim] x_N goes here. May be NULL.
+    float *state;
+    // N: the first step with J(x_N) <= epsilon.
+    size_t steps;
+    // T, as the crossing reads it. This and the next four are NaN with a time_weight of 0.
+    float time;
+    // T in steps, a fraction: N - 1 + (T - t_{N-1})/h. With DST_PAPER it is N.
+    float steps_interpolated;
+    // dT/depsilon
+    float epsilon_gradient;
+    // The fall of J over the last step in units of its rounding error; 1/rounding bounds the relative error of the gradient.
+    float rounding;
+    // |dJ/dt|/(|grad J|_1*|A|_max): 0 where the flow grazes the tolerance, about 1 head-on. Infinite in tangent mode.
+    float transversality;
+    // sum_k w_k*f(x_k); 0 without a running loss.
+    float loss;
+    // Calls of `rate`, for the run and the gradient together.
+    size_t rate_evaluations;
+    // Calls of `pullback`.
+    size_t pullbacks;
+    // Calls of `pushforward`.
+    size_t pushforwards;
+} dst_result_f32;
+
+// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run.
+typedef struct dst_iterate_f32 {
+    // Steps done, k; at a stop, N.
+    size_t steps;
+    // t_k
+    float time;
+    // J(x_k); NaN before the first dst_run_advance.
+    float criterion;
+    // The least J so far.
+    float best_criterion;
+    // The running loss so far.
+    float loss;
+    // [state_dim] x_k
+    const float *state;
+    // [state_dim] The visited iterate with the least J: what to use when the deadline comes first.
+    const float *best;
+} dst_iterate_f32;
+
+// The parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
+typedef struct dst_ola_options_f32 {
+    // Learning rate to start with.
+    float alpha;
+    // Decay of the first moment; 0.9.
+    float beta1;
+    // Decay of the second moment; 0.999.
+    float beta2;
+    // The small number in Adam's denominator; 1e-8.
+    float stability;
+    // Adaptation rate: alpha changes by -eta times the sensitivity of the stopping time.
+    float eta;
+    // The fall of f that triggers an adaptation, times the number of adaptations so far.
+    float descent;
+    // dst_ola has converged when max |gradient| < tolerance; 1e-4.
+    float tolerance;
+    // dst_window only: backpropagates over at most this many steps; SIZE_MAX.
+    size_t window;
+    // dst_window only: checkpoint slots, at least 1; 8.
+    size_t slots;
+} dst_ola_options_f32;
+
+// A function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 goes on, anything else aborts.
+typedef struct dst_objective_f32 {
+    // Number of variables. At least 1.
+    size_t dim;
+    // How many numbers `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
+    size_t tape_len;
+    // Writes f(x) to *value and its gradient to `gradient` [dim].
+    int (*value_gradient)(void *user, const float *x, float *value, float *gradient, float *tape);
+    // ADDS the Hessian of f at x times v to `out` [dim]. dst_window needs it, dst_ola does not: may be NULL there.
+    int (*hessian_vector)(void *user, const float *x, const float *v, const float *tape, float *out);
+    // Handed to every callback.
+    void *user;
+    // Where the code of an aborting callback goes; may be NULL.
+    int *abort_code;
+} dst_objective_f32;
+
+// Where an adaptive run stands. `x` leads into the workspace: good until the next call.
+typedef struct dst_ola_state_f32 {
+    // [dim] x_k
+    const float *x;
+    // f(x_k); dst_window: NaN before the first window.
+    float value;
+    // max |gradient of f at x_k|; NaN in dst_window, which has no use for it.
+    float gradient_max;
+    // The current learning rate.
+    float alpha;
+    // Iterations made.
+    size_t iterations;
+    // Adaptations made.
+    size_t adaptations;
+} dst_ola_state_f32;
+
+// What one window did.
+typedef struct dst_window_report_f32 {
+    // A dst_window_outcome.
+    int32_t outcome;
+    // Steps since the window began.
+    size_t steps;
+    // dN/dalpha over the window; 0 unless alpha was adapted.
+    float sensitivity;
+} dst_window_report_f32;
+
+// How to run and what to differentiate. Start from dst_options_default_f32 (or _f64) and change what you need.
+typedef struct dst_options_f64 {
+    // Step size h > 0.
+    double step;
+    // Tolerance: the run stops at the first J <= epsilon.
+    double epsilon;
+    // Gives up after this many steps.
+    size_t max_steps;
+    // The time at x0.
+    double start_time;
+    // A dst_integrator; DST_EULER.
+    int32_t integrator;
+    // A dst_crossing; DST_INTERPOLATED.
+    int32_t crossing;
+    // A dst_mode; DST_AUTO.
+    int32_t mode;
+    // Checkpoint slots, at least 1: more memory, less recomputation. The gradient has the same bits with any number.
+    size_t slots;
+    // If not 0, every slot also keeps the tape and the stages of its step, which are then not computed again.
+    int32_t keep_records;
+    // If not 0, the gradient with respect to x0 is left out: the tangent mode then carries fewer directions.
+    int32_t theta_only;
+    // w in the objective  sum_k w*f(x_k) + time_weight*T.  0: no running loss.
+    double loss_weight;
+    // If not NULL, w_k = weight(user of the problem, k) in the place of loss_weight.
+    double (*weight)(void *user, size_t step);
+    // The factor of the stopping time T in the objective. With 0 the run need not stop, and its end may be max_steps.
+    double time_weight;
+} dst_options_f64;
+
+// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k), stopped at the first J(x_N) <= epsilon, as callbacks.
+//
+// Every callback returns 0 to go on. Anything else aborts the run: the function that called returns DST_ABORTED, the
+// value goes to *abort_code, and no callback is called again. Callbacks must return (no longjmp, no C++ exception), and
+// must not call functions on the run that calls them.
+//
+// Set the fields by name and leave the others zero: `dst_problem_f32 p = { .state_dim = 2, ... };`
+typedef struct dst_problem_f64 {
+    // Number of states, entries of x. At least 1.
+    size_t state_dim;
+    // Number of parameters, entries of theta. May be 0.
+    size_t param_dim;
+    // How many numbers `rate` leaves on `tape` for the derivatives to read. May be 0.
+    size_t tape_len;
+    // Writes A(theta, x, t) to `rate` [state_dim], J(x) to *criterion and, if there is a running loss, f(x) to *loss; may
+    // leave intermediate results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
+    int (*rate)(void *user,
+                const double *theta,
+                const double *x,
+                double t,
+                double *rate,
+                double *tape,
+                double *criterion,
+                double *loss);
+    // ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with
+    // d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. NULL if there is a pushforward, or no
+    // gradient is wanted.
+    int (*pullback)(void *user,
+                    const double *theta,
+                    const double *x,
+                    double t,
+                    const double *tape,
+                    const double *rate_bar,
+                    double criterion_bar,
+                    double loss_bar,
+                    double *theta_bar,
+                    double *x_bar);
+    // WRITES the derivatives along (theta_dot, x_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if
+    // there is a running loss, of f to *loss_dot. NULL if there is a pullback.
+    int (*pushforward)(void *user,
+                       const double *theta,
+                       const double *x,
+                       double t,
+                       const double *tape,
+                       const double *theta_dot,
+                       const double *x_dot,
+                       double *rate_dot,
+                       double *criterion_dot,
+                       double *loss_dot);
+    // Handed to every callback.
+    void *user;
+    // Where the code of an aborting callback goes; may be NULL. The one output that is written on failure.
+    int *abort_code;
+} dst_problem_f64;
+
+// What a differentiated run gives back. The three pointers at the top are yours: set them before the call.
+typedef struct dst_result_f64 {
+    // [param_dim] The gradient of the objective with respect to theta goes here; by default that is dT/dtheta, in units of
+    // time: divide by the step size for steps. May be NULL.
+    double *theta_gradient;
+    // [state_dim] The same with respect to x0. May be NULL; not written with theta_only.
+    double *x0_gradient;
+    // [state_dim] x_N goes here. May be NULL.
+    double *state;
+    // N: the first step with J(x_N) <= epsilon.
+    size_t steps;
+    // T, as the crossing reads it. This and the next four are NaN with a time_weight of 0.
+    double time;
+    // T in steps, a fraction: N - 1 + (T - t_{N-1})/h. With DST_PAPER it is N.
+    double steps_interpolated;
+    // dT/depsilon
+    double epsilon_gradient;
+    // The fall of J over the last step in units of its rounding error; 1/rounding bounds the relative error of the gradient.
+    double rounding;
+    // |dJ/dt|/(|grad J|_1*|A|_max): 0 where the flow grazes the tolerance, about 1 head-on. Infinite in tangent mode.
+    double transversality;
+    // sum_k w_k*f(x_k); 0 without a running loss.
+    double loss;
+    // Calls of `rate`, for the run and the gradient together.
+    size_t rate_evaluations;
+    // Calls of `pullback`.
+    size_t pullbacks;
+    // Calls of `pushforward`.
+    size_t pushforwards;
+} dst_result_f64;
+
+// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run.
+typedef struct dst_iterate_f64 {
+    // Steps done, k; at a stop, N.
+    size_t steps;
+    // t_k
+    double time;
+    // J(x_k); NaN before the first dst_run_advance.
+    double criterion;
+    // The least J so far.
+    double best_criterion;
+    // The running loss so far.
+    double loss;
+    // [state_dim] x_k
+    const double *state;
+    // [state_dim] The visited iterate with the least J: what to use when the deadline comes first.
+    const double *best;
+} dst_iterate_f64;
+
+// The parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
+typedef struct dst_ola_options_f64 {
+    // Learning rate to start with.
+    double alpha;
+    // Decay of the first moment; 0.9.
+    double beta1;
+    // Decay of the second moment; 0.999.
+    double beta2;
+    // The small number in Adam's denominator; 1e-8.
+    double stability;
+    // Adaptation rate: alpha changes by -eta times the sensitivity of the stopping time.
+    double eta;
+    // The fall of f that triggers an adaptation, times the number of adaptations so far.
+    double descent;
+    // dst_ola has converged when max |gradient| < tolerance; 1e-4.
+    double tolerance;
+    // dst_window only: backpropagates over at most this many steps; SIZE_MAX.
+    size_t window;
+    // dst_window only: checkpoint slots, at least 1; 8.
+    size_t slots;
+} dst_ola_options_f64;
+
+// A function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 goes on, anything else aborts.
+typedef struct dst_objective_f64 {
+    // Number of variables. At least 1.
+    size_t dim;
+    // How many numbers `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
+    size_t tape_len;
+    // Writes f(x) to *value and its gradient to `gradient` [dim].
+    int (*value_gradient)(void *user, const double *x, double *value, double *gradient, double *tape);
+    // ADDS the Hessian of f at x times v to `out` [dim]. dst_window needs it, dst_ola does not: may be NULL there.
+    int (*hessian_vector)(void *user, const double *x, const double *v, const double *tape, double *out);
+    // Handed to every callback.
+    void *user;
+    // Where the code of an aborting callback goes; may be NULL.
+    int *abort_code;
+} dst_objective_f64;
+
+// Where an adaptive run stands. `x` leads into the workspace: good until the next call.
+typedef struct dst_ola_state_f64 {
+    // [dim] x_k
+    const double *x;
+    // f(x_k); dst_window: NaN before the first window.
+    double value;
+    // max |gradient of f at x_k|; NaN in dst_window, which has no use for it.
+    double gradient_max;
+    // The current learning rate.
+    double alpha;
+    // Iterations made.
+    size_t iterations;
+    // Adaptations made.
+    size_t adaptations;
+} dst_ola_state_f64;
+
+// What one window did.
+typedef struct dst_window_report_f64 {
+    // A dst_window_outcome.
+    int32_t outcome;
+    // Steps since the window began.
+    size_t steps;
+    // dN/dalpha over the window; 0 unless alpha was adapted.
+    double sensitivity;
+} dst_window_report_f64;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Options with this step size and tolerance: Euler, interpolated crossing, automatic mode, 8 slots, at most a million
+// steps, no running loss, time_weight 1.
+struct dst_options_f32 dst_options_default_f32(float step,
+                                               float epsilon);
+
+// How many bytes of workspace this problem needs with these options. 0 if the arguments are refused:
+// dst_run_init says why.
+size_t dst_workspace_size_f32(const struct dst_problem_f32 *problem, const struct dst_options_f32 *options);
+
+// What the address of every workspace, of dst_ola and dst_window too, must be a multiple of.
+size_t dst_workspace_align_f32(void);
+
+// Runs until the stop and differentiates the stopping time, in one call.
+//
+// theta [param_dim] and x0 [state_dim] are read, `workspace` is used as working memory (its content does not matter
+// before and after), *result is written if all went well. The result has the same bits as that of the calls
+// dst_run_init ... dst_gradient_finish, whatever their budgets.
+dst_status dst_sensitivity_f32(const struct dst_problem_f32 *problem,
+                               const struct dst_options_f32 *options,
+                               const float *theta,
+                               const float *x0,
+                               void *workspace,
+                               size_t workspace_size,
+                               struct dst_result_f32 *result);
+
+// Prepares a run in the workspace and writes its handle to *run. Calls no callback yet.
+//
+// Problem, options, theta and x0 are copied. The handle leads into the workspace, which belongs to the run until you
+// use it for something else: do not move it, do not write to it. There is nothing to free.
+dst_status dst_run_init_f32(const struct dst_problem_f32 *problem,
+                            const struct dst_options_f32 *options,
+                            const float *theta,
+                            const float *x0,
+                            void *workspace,
+                            size_t workspace_size,
+                            struct dst_run_f32 **run);
+
+// Makes at most `budget` steps and writes a dst_progress to *progress. After a stop it only repeats that. A budget of
+// SIZE_MAX runs to the end. An error is final; dst_run_iterate then still has the best iterate.
+dst_status dst_run_advance_f32(struct dst_run_f32 *run,
+                               size_t budget,
+                               int32_t *progress);
+
+// Where the run stands, with its current and its best iterate; until the gradient is started.
+dst_status dst_run_iterate_f32(struct dst_run_f32 *run, struct dst_iterate_f32 *iterate);
+
+// Begins the gradient of a run that has stopped (with a time_weight of 0: of any run that has begun). Before a stop
+// this is DST_ERROR_NOT_STOPPED, and the run can go on.
+dst_status dst_gradient_start_f32(struct dst_run_f32 *run);
+
+// Does at most `budget` operations of the gradient (a step recomputed, or a step differentiated) and writes to
+// *remaining how many steps are still to be differentiated: 0 when it is complete. An error is final.
+dst_status dst_gradient_advance_f32(struct dst_run_f32 *run,
+                                    size_t budget,
+                                    size_t *remaining);
+
+// Does whatever is left of the gradient and writes *result. The run is over then.
+dst_status dst_gradient_finish_f32(struct dst_run_f32 *run, struct dst_result_f32 *result);
+
+// The options of the paper, with this learning rate, adaptation rate and descent.
+struct dst_ola_options_f32 dst_ola_options_default_f32(float alpha, float eta, float descent);
+
+// How many bytes of workspace dst_ola_init needs. 0 if the arguments are refused.
+size_t dst_ola_workspace_size_f32(const struct dst_objective_f32 *objective,
+                                  const struct dst_ola_options_f32 *options);
+
+// Prepares Adam with online adaptation of its learning rate (Algorithm 2 of the paper), starting from x0 [dim], and
+// writes its handle to *ola. Evaluates the objective once. The workspace is treated as by dst_run_init.
+dst_status dst_ola_init_f32(const struct dst_objective_f32 *objective,
+                            const struct dst_ola_options_f32 *options,
+                            const float *x0,
+                            void *workspace,
+                            size_t workspace_size,
+                            struct dst_ola_f32 **ola);
+
+// Makes at most `budget` iterations, one evaluation of the objective each, and writes a dst_progress to *progress:
+// DST_RUNNING, or DST_REACHED when max |gradient| < tolerance. An error is final.
+dst_status dst_ola_advance_f32(struct dst_ola_f32 *ola,
+                               size_t budget,
+                               int32_t *progress);
+
+// Where the adaptive run stands.
+dst_status dst_ola_read_f32(struct dst_ola_f32 *ola, struct dst_ola_state_f32 *state);
+
+// How many bytes of workspace dst_window_init needs. 0 if the arguments are refused.
+size_t dst_window_workspace_size_f32(const struct dst_objective_f32 *objective,
+                                     const struct dst_ola_options_f32 *options);
+
+// Prepares Adam whose learning rate is adapted by the exact sensitivity of each window, backpropagated from the
+// moment f has fallen far enough to the adaptation before. Writes its handle to *window.
+dst_status dst_window_init_f32(const struct dst_objective_f32 *objective,
+                               const struct dst_ola_options_f32 *options,
+                               const float *x0,
+                               void *workspace,
+                               size_t workspace_size,
+                               struct dst_window_f32 **window);
+
+// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. An abort
+// is final; after any other error everything is as it was before the call.
+dst_status dst_window_advance_f32(struct dst_window_f32 *window,
+                                  size_t budget,
+                                  struct dst_window_report_f32 *report);
+
+// Where the windowed run stands.
+dst_status dst_window_read_f32(struct dst_window_f32 *window, struct dst_ola_state_f32 *state);
+
+// Options with this step size and tolerance: Euler, interpolated crossing, automatic mode, 8 slots, at most a million
+// steps, no running loss, time_weight 1.
+struct dst_options_f64 dst_options_default_f64(double step,
+                                               double epsilon);
+
+// How many bytes of workspace this problem needs with these options. 0 if the arguments are refused:
+// dst_run_init says why.
+size_t dst_workspace_size_f64(const struct dst_problem_f64 *problem, const struct dst_options_f64 *options);
+
+// What the address of every workspace, of dst_ola and dst_window too, must be a multiple of.
+size_t dst_workspace_align_f64(void);
+
+// Runs until the stop and differentiates the stopping time, in one call.
+//
+// theta [param_dim] and x0 [state_dim] are read, `workspace` is used as working memory (its content does not matter
+// before and after), *result is written if all went well. The result has the same bits as that of the calls
+// dst_run_init ... dst_gradient_finish, whatever their budgets.
+dst_status dst_sensitivity_f64(const struct dst_problem_f64 *problem,
+                               const struct dst_options_f64 *options,
+                               const double *theta,
+                               const double *x0,
+                               void *workspace,
+                               size_t workspace_size,
+                               struct dst_result_f64 *result);
+
+// Prepares a run in the workspace and writes its handle to *run. Calls no callback yet.
+//
+// Problem, options, theta and x0 are copied. The handle leads into the workspace, which belongs to the run until you
+// use it for something else: do not move it, do not write to it. There is nothing to free.
+dst_status dst_run_init_f64(const struct dst_problem_f64 *problem,
+                            const struct dst_options_f64 *options,
+                            const double *theta,
+                            const double *x0,
+                            void *workspace,
+                            size_t workspace_size,
+                            struct dst_run_f64 **run);
+
+// Makes at most `budget` steps and writes a dst_progress to *progress. After a stop it only repeats that. A budget of
+// SIZE_MAX runs to the end. An error is final; dst_run_iterate then still has the best iterate.
+dst_status dst_run_advance_f64(struct dst_run_f64 *run,
+                               size_t budget,
+                               int32_t *progress);
+
+// Where the run stands, with its current and its best iterate; until the gradient is started.
+dst_status dst_run_iterate_f64(struct dst_run_f64 *run, struct dst_iterate_f64 *iterate);
+
+// Begins the gradient of a run that has stopped (with a time_weight of 0: of any run that has begun). Before a stop
+// this is DST_ERROR_NOT_STOPPED, and the run can go on.
+dst_status dst_gradient_start_f64(struct dst_run_f64 *run);
+
+// Does at most `budget` operations of the gradient (a step recomputed, or a step differentiated) and writes to
+// *remaining how many steps are still to be differentiated: 0 when it is complete. An error is final.
+dst_status dst_gradient_advance_f64(struct dst_run_f64 *run,
+                                    size_t budget,
+                                    size_t *remaining);
+
+// Does whatever is left of the gradient and writes *result. The run is over then.
+dst_status dst_gradient_finish_f64(struct dst_run_f64 *run, struct dst_result_f64 *result);
+
+// The options of the paper, with this learning rate, adaptation rate and descent.
+struct dst_ola_options_f64 dst_ola_options_default_f64(double alpha, double eta, double descent);
+
+// How many bytes of workspace dst_ola_init needs. 0 if the arguments are refused.
+size_t dst_ola_workspace_size_f64(const struct dst_objective_f64 *objective,
+                                  const struct dst_ola_options_f64 *options);
+
+// Prepares Adam with online adaptation of its learning rate (Algorithm 2 of the paper), starting from x0 [dim], and
+// writes its handle to *ola. Evaluates the objective once. The workspace is treated as by dst_run_init.
+dst_status dst_ola_init_f64(const struct dst_objective_f64 *objective,
+                            const struct dst_ola_options_f64 *options,
+                            const double *x0,
+                            void *workspace,
+                            size_t workspace_size,
+                            struct dst_ola_f64 **ola);
+
+// Makes at most `budget` iterations, one evaluation of the objective each, and writes a dst_progress to *progress:
+// DST_RUNNING, or DST_REACHED when max |gradient| < tolerance. An error is final.
+dst_status dst_ola_advance_f64(struct dst_ola_f64 *ola,
+                               size_t budget,
+                               int32_t *progress);
+
+// Where the adaptive run stands.
+dst_status dst_ola_read_f64(struct dst_ola_f64 *ola, struct dst_ola_state_f64 *state);
+
+// How many bytes of workspace dst_window_init needs. 0 if the arguments are refused.
+size_t dst_window_workspace_size_f64(const struct dst_objective_f64 *objective,
+                                     const struct dst_ola_options_f64 *options);
+
+// Prepares Adam whose learning rate is adapted by the exact sensitivity of each window, backpropagated from the
+// moment f has fallen far enough to the adaptation before. Writes its handle to *window.
+dst_status dst_window_init_f64(const struct dst_objective_f64 *objective,
+                               const struct dst_ola_options_f64 *options,
+                               const double *x0,
+                               void *workspace,
+                               size_t workspace_size,
+                               struct dst_window_f64 **window);
+
+// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. An abort
+// is final; after any other error everything is as it was before the call.
+dst_status dst_window_advance_f64(struct dst_window_f64 *window,
+                                  size_t budget,
+                                  struct dst_window_report_f64 *report);
+
+// Where the windowed run stands.
+dst_status dst_window_read_f64(struct dst_window_f64 *window, struct dst_ola_state_f64 *state);
+
+// The text of a status: never NULL, static, without a newline.
+const char *dst_status_message(int32_t status);
+
+// The version of the library, such as "0.1.0".
+const char *dst_version(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* DST_H */

@@ -1,0 +1,141 @@
+//! Status codes and their texts.
+
+use core::ffi::{CStr, c_char};
+
+use dst_core::{Argument, Error};
+
+macro_rules! statuses {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $message:literal;)*) => {
+        /// What every function returns: DST_OK, or why it did nothing. dst_status_message() has the text.
+        #[repr(i32)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(non_camel_case_types)]
+        pub enum dst_status {
+            $($(#[$doc])* $name = $code,)*
+        }
+
+        fn message(status: i32) -> &'static CStr {
+            match status {
+                $($code => $message,)*
+                _ => c"not a status of dst",
+            }
+        }
+    };
+}
+
+statuses! {
+    /// Done.
+    DST_OK = 0, c"ok";
+    /// A pointer that is needed is NULL.
+    DST_ERROR_NULL = 1, c"a pointer that is needed is NULL";
+    /// A pointer, or the workspace, is not aligned: see dst_workspace_align.
+    DST_ERROR_MISALIGNED = 2, c"a pointer or the workspace is not aligned; see dst_workspace_align";
+    /// An output overlaps an input, the workspace or another output.
+    DST_ERROR_OVERLAP = 3, c"an output overlaps an input, the workspace or another output";
+    /// The workspace has fewer bytes than dst_workspace_size (dst_ola_workspace_size, dst_window_workspace_size) says.
+    DST_ERROR_WORKSPACE_TOO_SMALL = 4, c"the workspace is too small; see dst_workspace_size";
+    /// There are no states, or so many of something that their size in bytes does not fit a size_t.
+    DST_ERROR_SIZE = 5, c"a dimension is zero or too large";
+    /// There is no run here: the workspace was never initialised, or has been overwritten, or has the other precision.
+    DST_ERROR_NOT_INITIALISED = 6, c"the workspace has not been initialised for this";
+    /// The call does not fit the stage: the gradient has begun already, or has not yet, or has been handed over.
+    DST_ERROR_ORDER = 7, c"the call comes out of order: run, then gradient, each once";
+    /// A callback called a function on the very run that called it.
+    DST_ERROR_BUSY = 8, c"a call on this workspace is under way: callbacks must not use their own run";
+    /// A callback returned something else than zero; its code is in *abort_code of the problem or objective.
+    DST_ABORTED = 9, c"a callback asked to abort";
+    /// An entry of theta is infinite or NaN.
+    DST_ERROR_THETA = 10, c"theta must be finite";
+    /// An entry of x0 is infinite or NaN.
+    DST_ERROR_X0 = 11, c"x0 must be finite";
+    /// The step size is not a positive finite number.
+    DST_ERROR_STEP_SIZE = 12, c"the step size must be a positive finite number";
+    /// Epsilon is infinite or NaN.
+    DST_ERROR_EPSILON = 13, c"epsilon must be finite";
+    /// The start time is infinite or NaN.
+    DST_ERROR_START_TIME = 14, c"the start time must be finite";
+    /// The weight of the loss or of the stopping time is infinite or NaN.
+    DST_ERROR_WEIGHT = 15, c"the weights of loss and stopping time must be finite";
+    /// The integrator, the crossing or the mode is none of those listed, or was left out of this library (c-lib --small).
+    DST_ERROR_CHOICE = 16, c"the integrator, the crossing or the mode is none of those in dst.h";
+    /// A hyperparameter of an adaptive method is out of range: alpha > 0, 0 <= beta < 1, stability, descent and tolerance >= 0.
+    DST_ERROR_HYPERPARAMETER = 17, c"a hyperparameter is out of range: alpha > 0, 0 <= beta < 1, the others finite and not negative";
+    /// The number of checkpoint slots is zero; the starting point needs one.
+    DST_ERROR_NO_SLOTS = 18, c"slots must be at least 1";
+    /// The symplectic integrator needs positions and velocities in equal number.
+    DST_ERROR_ODD_STATE = 19, c"the symplectic integrator needs positions and velocities in equal number";
+    /// The problem has no pullback, which the adjoint needs.
+    DST_ERROR_NO_PULLBACK = 20, c"the problem has no pullback: set it, or use DST_TANGENT with a pushforward";
+    /// The problem has no pushforward, which the tangent mode needs.
+    DST_ERROR_NO_PUSHFORWARD = 21, c"the problem has no pushforward: set it, or use DST_ADJOINT";
+    /// The objective has no Hessian-vector product, which the windowed adaptation needs.
+    DST_ERROR_NO_HESSIAN_VECTOR = 22, c"the objective has no Hessian-vector product: set it, or use dst_ola";
+    /// The state, the criterion or the loss became infinite or NaN.
+    DST_ERROR_NON_FINITE = 23, c"the state, the criterion or the loss is not finite; try a smaller step";
+    /// The derivatives became infinite or NaN.
+    DST_ERROR_NON_FINITE_GRADIENT = 24, c"the derivatives of the problem are not finite";
+    /// The gradient of a stopping time was asked of a run that has not stopped.
+    DST_ERROR_NOT_STOPPED = 25, c"no gradient: the run has not reached the tolerance; raise max_steps or epsilon";
+    /// The criterion holds at x0 already: there is no step to differentiate.
+    DST_ERROR_STOPPED_AT_START = 26, c"no gradient: x0 meets the tolerance already; lower epsilon";
+    /// The criterion is flat where it crosses epsilon: the stopping time has no derivative.
+    DST_ERROR_FLAT_CROSSING = 27, c"no gradient: the criterion is flat where it crosses epsilon";
+    /// None of the above: a defect of this library.
+    DST_ERROR_INTERNAL = 28, c"internal error of dst";
+}
+
+/// What an operation gives: a value, or the status to return.
+pub(crate) type Outcome<T> = Result<T, dst_status>;
+
+/// The status of an operation without a value.
+pub(crate) fn status(outcome: Outcome<()>) -> dst_status {
+    match outcome {
+        Ok(()) => dst_status::DST_OK,
+        Err(status) => status,
+    }
+}
+
+impl From<Error> for dst_status {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Invalid(argument) => match argument {
+                Argument::Theta => Self::DST_ERROR_THETA,
+                Argument::X0 => Self::DST_ERROR_X0,
+                Argument::StepSize => Self::DST_ERROR_STEP_SIZE,
+                Argument::Epsilon => Self::DST_ERROR_EPSILON,
+                Argument::StartTime => Self::DST_ERROR_START_TIME,
+                Argument::TimeWeight => Self::DST_ERROR_WEIGHT,
+                Argument::Hyperparameter => Self::DST_ERROR_HYPERPARAMETER,
+                _ => Self::DST_ERROR_INTERNAL,
+            },
+            Error::NoSlots => Self::DST_ERROR_NO_SLOTS,
+            Error::OddState { .. } => Self::DST_ERROR_ODD_STATE,
+            Error::NonFinite { .. } => Self::DST_ERROR_NON_FINITE,
+            Error::NonFiniteGradient { .. } => Self::DST_ERROR_NON_FINITE_GRADIENT,
+            Error::NotStopped { .. } => Self::DST_ERROR_NOT_STOPPED,
+            Error::StoppedAtStart => Self::DST_ERROR_STOPPED_AT_START,
+            Error::FlatCrossing { .. } => Self::DST_ERROR_FLAT_CROSSING,
+            Error::NoPullback => Self::DST_ERROR_NO_PULLBACK,
+            Error::NoPushforward => Self::DST_ERROR_NO_PUSHFORWARD,
+            // Lengths and stores are ours, cut to size from the workspace.
+            _ => Self::DST_ERROR_INTERNAL,
+        }
+    }
+}
+
+/// The text of a status: never NULL, static, without a newline.
+#[unsafe(no_mangle)]
+pub extern "C" fn dst_status_message(status: i32) -> *const c_char {
+    message(status).as_ptr()
+}
+
+/// The version of the library, such as "0.1.0".
+#[unsafe(no_mangle)]
+pub extern "C" fn dst_version() -> *const c_char {
+    const VERSION: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(version) => version,
+            Err(_) => c"",
+        };
+    VERSION.as_ptr()
+}

@@ -1,0 +1,366 @@
+//! The structs and enums of the header. Numbers that come from C are plain integers here: a Rust enum with a value that it
+//! does not have would be undefined behaviour, a wrong integer is DST_ERROR_CHOICE.
+
+use core::ffi::{c_int, c_void};
+
+use dst_core::Scalar;
+
+/// One step of the iteration: for the field `integrator`.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_integrator {
+    /// x - h*A, the plain iteration. One evaluation per step.
+    DST_EULER = 0,
+    /// Second order, two evaluations per step.
+    DST_HEUN = 1,
+    /// The classical Runge-Kutta method: fourth order, four evaluations per step.
+    DST_RK4 = 2,
+    /// Semi-implicit Euler for x = (positions, velocities): velocity first, then position with the new velocity.
+    DST_SYMPLECTIC = 3,
+}
+
+/// How the stopping time is read off the last step: for the field `crossing`.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_crossing {
+    /// Definition 3 of the paper: -h*dJ_N/(J_N - J_{N-1}).
+    DST_PAPER = 0,
+    /// The exact gradient of the linearly interpolated stopping time: what finite differences of it see.
+    DST_INTERPOLATED = 1,
+    /// Interpolated numerator over the slope -grad(J)*A; second order with DST_HEUN.
+    DST_SLOPE = 2,
+    /// Cubic Hermite interpolation of J; third order with DST_RK4.
+    DST_HERMITE = 3,
+}
+
+/// How the gradient is computed: for the field `mode`.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_mode {
+    /// Whichever costs less for this problem, these slots and the N at which the run stopped.
+    DST_AUTO = 0,
+    /// Backward sweep over checkpoints; needs the pullback. Its cost does not depend on the number of parameters.
+    DST_ADJOINT = 1,
+    /// One direction per parameter (and state) carried forward; needs the pushforward.
+    DST_TANGENT = 2,
+}
+
+/// Where a run stands.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_progress {
+    /// The budget of the call is used up: call again, or take the best iterate if the deadline is here.
+    DST_RUNNING = 0,
+    /// J <= epsilon: stopped. In an adaptive run: max |gradient| < tolerance.
+    DST_REACHED = 1,
+    /// max_steps came first.
+    DST_STEP_LIMIT = 2,
+}
+
+/// What one window of the windowed adaptation did.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_window_outcome {
+    /// f fell far enough: alpha was adapted.
+    DST_WINDOW_ADAPTED = 0,
+    /// f fell far enough, but too flatly for a derivative: alpha stays.
+    DST_WINDOW_FLAT = 1,
+    /// The budget came first; the next window goes on with the same threshold.
+    DST_WINDOW_OPEN = 2,
+}
+
+/// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k), stopped at the first J(x_N) <= epsilon, as callbacks.
+///
+/// Every callback returns 0 to go on. Anything else aborts the run: the function that called returns DST_ABORTED, the
+/// value goes to *abort_code, and no callback is called again. Callbacks must return (no longjmp, no C++ exception), and
+/// must not call functions on the run that calls them.
+///
+/// Set the fields by name and leave the others zero: `dst_problem_f32 p = { .state_dim = 2, ... };`
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<S> {
+    /// Number of states, entries of x. At least 1.
+    pub state_dim: usize,
+    /// Number of parameters, entries of theta. May be 0.
+    pub param_dim: usize,
+    /// How many numbers `rate` leaves on `tape` for the derivatives to read. May be 0.
+    pub tape_len: usize,
+    /// Writes A(theta, x, t) to `rate` [state_dim], J(x) to *criterion and, if there is a running loss, f(x) to *loss; may
+    /// leave intermediate results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
+    pub rate: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            theta: *const S,
+            x: *const S,
+            t: S,
+            rate: *mut S,
+            tape: *mut S,
+            criterion: *mut S,
+            loss: *mut S,
+        ) -> c_int,
+    >,
+    /// ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with
+    /// d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. NULL if there is a pushforward, or no
+    /// gradient is wanted.
+    pub pullback: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            theta: *const S,
+            x: *const S,
+            t: S,
+            tape: *const S,
+            rate_bar: *const S,
+            criterion_bar: S,
+            loss_bar: S,
+            theta_bar: *mut S,
+            x_bar: *mut S,
+        ) -> c_int,
+    >,
+    /// WRITES the derivatives along (theta_dot, x_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if
+    /// there is a running loss, of f to *loss_dot. NULL if there is a pullback.
+    pub pushforward: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            theta: *const S,
+            x: *const S,
+            t: S,
+            tape: *const S,
+            theta_dot: *const S,
+            x_dot: *const S,
+            rate_dot: *mut S,
+            criterion_dot: *mut S,
+            loss_dot: *mut S,
+        ) -> c_int,
+    >,
+    /// Handed to every callback.
+    pub user: *mut c_void,
+    /// Where the code of an aborting callback goes; may be NULL. The one output that is written on failure.
+    pub abort_code: *mut c_int,
+}
+
+/// How to run and what to differentiate. Start from dst_options_default_f32 (or _f64) and change what you need.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Options<S> {
+    /// Step size h > 0.
+    pub step: S,
+    /// Tolerance: the run stops at the first J <= epsilon.
+    pub epsilon: S,
+    /// Gives up after this many steps.
+    pub max_steps: usize,
+    /// The time at x0.
+    pub start_time: S,
+    /// A dst_integrator; DST_EULER.
+    pub integrator: i32,
+    /// A dst_crossing; DST_INTERPOLATED.
+    pub crossing: i32,
+    /// A dst_mode; DST_AUTO.
+    pub mode: i32,
+    /// Checkpoint slots, at least 1: more memory, less recomputation. The gradient has the same bits with any number.
+    pub slots: usize,
+    /// If not 0, every slot also keeps the tape and the stages of its step, which are then not computed again.
+    pub keep_records: i32,
+    /// If not 0, the gradient with respect to x0 is left out: the tangent mode then carries fewer directions.
+    pub theta_only: i32,
+    /// w in the objective  sum_k w*f(x_k) + time_weight*T.  0: no running loss.
+    pub loss_weight: S,
+    /// If not NULL, w_k = weight(user of the problem, k) in the place of loss_weight.
+    pub weight: Option<unsafe extern "C" fn(user: *mut c_void, step: usize) -> S>,
+    /// The factor of the stopping time T in the objective. With 0 the run need not stop, and its end may be max_steps.
+    pub time_weight: S,
+}
+
+/// What a differentiated run gives back. The three pointers at the top are yours: set them before the call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Sensitivity<S> {
+    /// [param_dim] The gradient of the objective with respect to theta goes here; by default that is dT/dtheta, in units of
+    /// time: divide by the step size for steps. May be NULL.
+    pub theta_gradient: *mut S,
+    /// [state_dim] The same with respect to x0. May be NULL; not written with theta_only.
+    pub x0_gradient: *mut S,
+    /// [state_dim] x_N goes here. May be NULL.
+    pub state: *mut S,
+    /// N: the first step with J(x_N) <= epsilon.
+    pub steps: usize,
+    /// T, as the crossing reads it. This and the next four are NaN with a time_weight of 0.
+    pub time: S,
+    /// T in steps, a fraction: N - 1 + (T - t_{N-1})/h. With DST_PAPER it is N.
+    pub steps_interpolated: S,
+    /// dT/depsilon
+    pub epsilon_gradient: S,
+    /// The fall of J over the last step in units of its rounding error; 1/rounding bounds the relative error of the gradient.
+    pub rounding: S,
+    /// |dJ/dt|/(|grad J|_1*|A|_max): 0 where the flow grazes the tolerance, about 1 head-on. Infinite in tangent mode.
+    pub transversality: S,
+    /// sum_k w_k*f(x_k); 0 without a running loss.
+    pub loss: S,
+    /// Calls of `rate`, for the run and the gradient together.
+    pub rate_evaluations: usize,
+    /// Calls of `pullback`.
+    pub pullbacks: usize,
+    /// Calls of `pushforward`.
+    pub pushforwards: usize,
+}
+
+/// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Iterate<S> {
+    /// Steps done, k; at a stop, N.
+    pub steps: usize,
+    /// t_k
+    pub time: S,
+    /// J(x_k); NaN before the first dst_run_advance.
+    pub criterion: S,
+    /// The least J so far.
+    pub best_criterion: S,
+    /// The running loss so far.
+    pub loss: S,
+    /// [state_dim] x_k
+    pub state: *const S,
+    /// [state_dim] The visited iterate with the least J: what to use when the deadline comes first.
+    pub best: *const S,
+}
+
+/// A function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 goes on, anything else aborts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Objective<S> {
+    /// Number of variables. At least 1.
+    pub dim: usize,
+    /// How many numbers `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
+    pub tape_len: usize,
+    /// Writes f(x) to *value and its gradient to `gradient` [dim].
+    pub value_gradient: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            x: *const S,
+            value: *mut S,
+            gradient: *mut S,
+            tape: *mut S,
+        ) -> c_int,
+    >,
+    /// ADDS the Hessian of f at x times v to `out` [dim]. dst_window needs it, dst_ola does not: may be NULL there.
+    pub hessian_vector: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            x: *const S,
+            v: *const S,
+            tape: *const S,
+            out: *mut S,
+        ) -> c_int,
+    >,
+    /// Handed to every callback.
+    pub user: *mut c_void,
+    /// Where the code of an aborting callback goes; may be NULL.
+    pub abort_code: *mut c_int,
+}
+
+/// The parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OlaOptions<S> {
+    /// Learning rate to start with.
+    pub alpha: S,
+    /// Decay of the first moment; 0.9.
+    pub beta1: S,
+    /// Decay of the second moment; 0.999.
+    pub beta2: S,
+    /// The small number in Adam's denominator; 1e-8.
+    pub stability: S,
+    /// Adaptation rate: alpha changes by -eta times the sensitivity of the stopping time.
+    pub eta: S,
+    /// The fall of f that triggers an adaptation, times the number of adaptations so far.
+    pub descent: S,
+    /// dst_ola has converged when max |gradient| < tolerance; 1e-4.
+    pub tolerance: S,
+    /// dst_window only: backpropagates over at most this many steps; SIZE_MAX.
+    pub window: usize,
+    /// dst_window only: checkpoint slots, at least 1; 8.
+    pub slots: usize,
+}
+
+/// Where an adaptive run stands. `x` leads into the workspace: good until the next call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OlaState<S> {
+    /// [dim] x_k
+    pub x: *const S,
+    /// f(x_k); dst_window: NaN before the first window.
+    pub value: S,
+    /// max |gradient of f at x_k|; NaN in dst_window, which has no use for it.
+    pub gradient_max: S,
+    /// The current learning rate.
+    pub alpha: S,
+    /// Iterations made.
+    pub iterations: usize,
+    /// Adaptations made.
+    pub adaptations: usize,
+}
+
+/// What one window did.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct WindowReport<S> {
+    /// A dst_window_outcome.
+    pub outcome: i32,
+    /// Steps since the window began.
+    pub steps: usize,
+    /// dN/dalpha over the window; 0 unless alpha was adapted.
+    pub sensitivity: S,
+}
+
+impl<S: Scalar> Options<S> {
+    pub(crate) fn new(step: S, epsilon: S) -> Self {
+        Self {
+            step,
+            epsilon,
+            max_steps: dst_core::DEFAULT_MAX_STEPS,
+            start_time: S::ZERO,
+            integrator: dst_integrator::DST_EULER as i32,
+            crossing: dst_crossing::DST_INTERPOLATED as i32,
+            mode: dst_mode::DST_AUTO as i32,
+            slots: 8,
+            keep_records: 0,
+            theta_only: 0,
+            loss_weight: S::ZERO,
+            weight: None,
+            time_weight: S::ONE,
+        }
+    }
+}
+
+impl<S: Scalar> OlaOptions<S> {
+    pub(crate) fn new(alpha: S, eta: S, descent: S) -> Self {
+        let config = dst_core::adapt::OlaConfig::new(alpha, eta, descent);
+        Self {
+            alpha,
+            beta1: config.beta1,
+            beta2: config.beta2,
+            stability: config.stability,
+            eta,
+            descent,
+            tolerance: config.tolerance,
+            window: usize::MAX,
+            slots: 8,
+        }
+    }
+
+    pub(crate) fn config(&self) -> dst_core::adapt::OlaConfig<S> {
+        dst_core::adapt::OlaConfig {
+            alpha: self.alpha,
+            beta1: self.beta1,
+            beta2: self.beta2,
+            stability: self.stability,
+            eta: self.eta,
+            descent: self.descent,
+            tolerance: self.tolerance,
+        }
+    }
+}

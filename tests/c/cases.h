@@ -1,0 +1,355 @@
+/* The known answers, for one precision. Every case prints its numbers as bits, one line each:
+ *
+ *     case f64 decay euler paper adjoint: 81 <T> <T in steps> <dT/depsilon> <loss> <dtheta...> <dx0...> <x_N...>
+ *
+ * xtask compares these with what dst-core says in Rust, and those of a microcontroller with those of this machine. */
+
+static uint64_t OWN(workspace)[1024], OWN(workspace_pollable)[1024];
+
+/* A case and its outputs. */
+typedef struct {
+    const char *model;
+    DST(problem) problem;
+    DST(options) options;
+    REAL theta[1], x0[2];
+    REAL theta_gradient[1], x0_gradient[2], state[2];
+    DST(result) result;
+} OWN(scene);
+
+static void OWN(aim)(OWN(scene) * s)
+{
+    memset(&s->result, 0, sizeof s->result);
+    s->result.theta_gradient = s->theta_gradient;
+    s->result.x0_gradient = s->x0_gradient;
+    s->result.state = s->state;
+}
+
+/* Runs the case in one call, and again in portions: same bits. Returns whether there is a result. */
+static int OWN(solve)(OWN(scene) * s)
+{
+    OWN(calls) *calls = s->problem.user;
+    OWN(scene) portions;
+    DST(run) *run = NULL;
+    DST(iterate) iterate;
+    int32_t progress = DST_RUNNING;
+    size_t remaining = 1, ticks = 0;
+    dst_status status;
+
+    OWN(aim)(s);
+    memset(calls, 0, sizeof *calls);
+    if (!CHECK(DST(workspace_size)(&s->problem, &s->options) <= sizeof OWN(workspace)))
+        return 0;
+    status = DST(sensitivity)(&s->problem, &s->options, s->theta, s->x0, OWN(workspace), sizeof OWN(workspace),
+                              &s->result);
+    if (!CHECK(status == DST_OK)) {
+        put(dst_status_message(status));
+        put("\n");
+        return 0;
+    }
+    CHECK(s->result.rate_evaluations == calls->rates);
+    CHECK(s->result.pullbacks == calls->pullbacks);
+    CHECK(s->result.pushforwards == calls->pushforwards);
+
+    portions = *s;
+    memset(portions.theta_gradient, 0, sizeof portions.theta_gradient);
+    memset(portions.x0_gradient, 0, sizeof portions.x0_gradient);
+    memset(portions.state, 0, sizeof portions.state);
+    OWN(aim)(&portions);
+    CHECK(DST(run_init)(&s->problem, &s->options, s->theta, s->x0, OWN(workspace_pollable),
+                        sizeof OWN(workspace_pollable), &run) == DST_OK);
+    while (progress == DST_RUNNING) {
+        if (!CHECK(DST(run_advance)(run, 7, &progress) == DST_OK))
+            return 0;
+        CHECK(DST(run_iterate)(run, &iterate) == DST_OK);
+        CHECK(iterate.best_criterion <= iterate.criterion);
+    }
+    CHECK(iterate.steps == s->result.steps);
+    CHECK(DST(gradient_start)(run) == DST_OK);
+    while (remaining > 0 && ++ticks < 100000)
+        if (!CHECK(DST(gradient_advance)(run, 5, &remaining) == DST_OK))
+            return 0;
+    CHECK(DST(gradient_finish)(run, &portions.result) == DST_OK);
+    CHECK(memcmp(portions.theta_gradient, s->theta_gradient, sizeof s->theta_gradient) == 0);
+    CHECK(memcmp(portions.x0_gradient, s->x0_gradient, s->problem.state_dim * sizeof(REAL)) == 0);
+    CHECK(memcmp(portions.state, s->state, s->problem.state_dim * sizeof(REAL)) == 0);
+    CHECK(memcmp(&portions.result.steps, &s->result.steps, sizeof s->result - offsetof(DST(result), steps)) == 0);
+    return 1;
+}
+
+static void OWN(print)(const OWN(scene) * s, const char *words)
+{
+    put("case " SUFFIX " ");
+    put(s->model);
+    put(" ");
+    put(words);
+    put(": ");
+    put_unsigned(s->result.steps);
+    OWN(put_bits)(s->result.time);
+    OWN(put_bits)(s->result.steps_interpolated);
+    OWN(put_bits)(s->result.epsilon_gradient);
+    OWN(put_bits)(s->result.loss);
+    OWN(put_bits)(s->theta_gradient[0]);
+    for (size_t i = 0; i < s->problem.state_dim; i++)
+        OWN(put_bits)(s->x0_gradient[i]);
+    for (size_t i = 0; i < s->problem.state_dim; i++)
+        OWN(put_bits)(s->state[i]);
+    put("\n");
+}
+
+static OWN(scene) OWN(decay_scene)(OWN(calls) *calls)
+{
+    OWN(scene) s = { .model = "decay", .theta = { (REAL)1.3 }, .x0 = { 2 } };
+    s.problem = OWN(decay)(calls);
+    s.options = DST(options_default)((REAL)0.07, (REAL)1e-3);
+    return s;
+}
+
+static OWN(scene) OWN(figure1_scene)(OWN(calls) *calls)
+{
+    OWN(scene) s = { .model = "figure1", .theta = { (REAL)0.7 }, .x0 = { 1, 1 } };
+    s.problem = OWN(figure1)(calls);
+    s.options = DST(options_default)((REAL)0.05, (REAL)1e-2);
+    return s;
+}
+
+static OWN(scene) OWN(ball_scene)(OWN(calls) *calls)
+{
+    OWN(scene) s = { .model = "ball", .theta = { 8 }, .x0 = { 3, 0 } };
+    s.problem = OWN(ball)(calls);
+    s.options = DST(options_default)((REAL)0.01, 0);
+    return s;
+}
+
+/* Every integrator, crossing and mode; and, with the adjoint, the same bits with other slots and kept records. */
+static void OWN(grid)(OWN(scene) s)
+{
+    static const char *const integrators[] = { "euler", "heun", "rk4", "symplectic" };
+    static const char *const crossings[] = { "paper", "interpolated", "slope", "hermite" };
+    static const char *const modes[] = { "auto", "adjoint", "tangent" };
+    int with_symplectic = strcmp(s.model, "ball") == 0;
+    for (s.options.integrator = DST_EULER; s.options.integrator <= (with_symplectic ? DST_SYMPLECTIC : DST_RK4);
+         s.options.integrator++)
+        for (s.options.crossing = DST_PAPER; s.options.crossing <= DST_HERMITE; s.options.crossing++)
+            for (s.options.mode = DST_ADJOINT; s.options.mode <= DST_TANGENT; s.options.mode++) {
+                char words[40];
+                OWN(scene) other = s;
+                strcpy(words, integrators[s.options.integrator]);
+                strcat(strcat(words, " "), crossings[s.options.crossing]);
+                strcat(strcat(words, " "), modes[s.options.mode]);
+                if (!OWN(solve)(&s))
+                    continue;
+                OWN(print)(&s, words);
+                other.options.slots = 3;
+                other.options.keep_records = 1;
+                if (OWN(solve)(&other)) {
+                    CHECK(memcmp(other.theta_gradient, s.theta_gradient, sizeof s.theta_gradient) == 0);
+                    CHECK(memcmp(other.x0_gradient, s.x0_gradient, s.problem.state_dim * sizeof(REAL)) == 0);
+                }
+            }
+}
+
+/* N* of Euler on the decay, and its derivative, in closed form: x_n = x0*(1 - h*theta)^n. */
+static void OWN(decay_closed_form)(OWN(scene) s)
+{
+    double q = 1 - (double)s.options.step * (double)s.theta[0], x0 = (double)s.x0[0];
+    double epsilon = (double)s.options.epsilon, h = (double)s.options.step;
+    double before = x0, after = x0, alpha, slope, tolerance = PRECISION == 64 ? 1e-11 : 1e-3;
+    int n = 0;
+    for (; after > epsilon; n++) {
+        before = after;
+        after *= q;
+    }
+    alpha = (before - epsilon) / (before - after);
+    slope = -h * ((1 - alpha) * (n - 1) * before + alpha * n * after) / q / (before - after);
+    s.options.mode = DST_ADJOINT;
+    if (OWN(solve)(&s)) {
+        CHECK(s.result.steps == (size_t)n);
+        CHECK(close_to((double)s.result.steps_interpolated, n - 1 + alpha, tolerance));
+        CHECK(close_to((double)s.theta_gradient[0] / h, slope, tolerance));
+        CHECK(s.result.transversality > (REAL)0.9 && s.result.rounding > 1000);
+    }
+    /* Without theta_gradient or the others, the rest is the same. */
+    {
+        DST(result) bare = { .theta_gradient = NULL };
+        CHECK(DST(sensitivity)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &bare)
+              == DST_OK);
+        CHECK(bare.steps == s.result.steps && bare.time == s.result.time);
+    }
+    /* DST_AUTO takes what is there. */
+    s.options.mode = DST_AUTO;
+    s.problem.pullback = NULL;
+    CHECK(OWN(solve)(&s) && s.result.pullbacks == 0 && s.result.pushforwards > 0);
+    s.problem = OWN(decay)(s.problem.user);
+    s.problem.pushforward = NULL;
+    CHECK(OWN(solve)(&s) && s.result.pullbacks > 0 && s.result.pushforwards == 0);
+}
+
+/* Definition 3 of the paper, by hand, on its Figure 1: x_n = ((1 - h)^n, (1 - 4*h*theta)^n). */
+static void OWN(figure1_definition_3)(OWN(scene) s)
+{
+    double h = (double)s.options.step, p = 1 - h, q = 1 - 4 * h * (double)s.theta[0];
+    double x1 = 1, x2 = 1, j = 17, j_before = 17, sensitivity;
+    int n = 0;
+    for (; j > (double)s.options.epsilon; n++) {
+        x1 *= p;
+        x2 *= q;
+        j_before = j;
+        j = x1 * x1 + 16 * x2 * x2;
+    }
+    sensitivity = 16 * 2 * n * x2 * x2 / q * (-4 * h);
+    s.options.crossing = DST_PAPER;
+    if (OWN(solve)(&s)) {
+        CHECK(s.result.steps == (size_t)n && s.result.steps_interpolated == (REAL)n);
+        CHECK(close_to((double)s.theta_gradient[0], -h * sensitivity / (j - j_before), PRECISION == 64 ? 1e-12 : 1e-3));
+    }
+}
+
+/* J is quadratic in time: RK4 and the cubic are exact. */
+static void OWN(ball_exact)(OWN(scene) s)
+{
+    double tolerance = PRECISION == 64 ? 1e-9 : 1e-4;
+    s.options.integrator = DST_RK4;
+    s.options.crossing = DST_HERMITE;
+    if (OWN(solve)(&s)) {
+        CHECK(close_to((double)s.result.time, 0.86602540378443865, tolerance));
+        CHECK(close_to((double)s.x0_gradient[0], 0.14433756729740643, tolerance));
+        CHECK(close_to((double)s.theta_gradient[0], -0.86602540378443865 / 16, tolerance));
+    }
+}
+
+static REAL OWN(falling_weight)(void *user, size_t step)
+{
+    (void)user;
+    return 1 / (1 + (REAL)step);
+}
+
+/* sum_k w_k*f(x_k) + mu*T */
+static void OWN(running_loss)(OWN(scene) s)
+{
+    static const char *const words[][3] = { { "uniform auto", "uniform adjoint", "uniform tangent" },
+                                            { "falling auto", "falling adjoint", "falling tangent" },
+                                            { "limit auto", "limit adjoint", "limit tangent" } };
+    for (int kind = 0; kind < 3; kind++)
+        for (s.options.mode = DST_ADJOINT; s.options.mode <= DST_TANGENT; s.options.mode++) {
+            s.options.loss_weight = kind == 1 ? 0 : (REAL)0.1;
+            s.options.weight = kind == 1 ? OWN(falling_weight) : NULL;
+            s.options.time_weight = kind == 2 ? 0 : 2;
+            s.options.max_steps = kind == 2 ? 40 : 10000;
+            if (OWN(solve)(&s)) {
+                OWN(print)(&s, words[kind][s.options.mode]);
+                CHECK(s.result.loss > 0);
+                /* Without a part in the objective there is no stopping time. */
+                CHECK((s.result.time != s.result.time) == (kind == 2));
+            }
+        }
+}
+
+static void OWN(print_ola)(const char *words, const DST(ola_state) * state, REAL sensitivity)
+{
+    put("case " SUFFIX " bowl ");
+    put(words);
+    put(": ");
+    put_unsigned(state->iterations);
+    put(" ");
+    put_unsigned(state->adaptations);
+    OWN(put_bits)(state->value);
+    OWN(put_bits)(state->alpha);
+    OWN(put_bits)(sensitivity);
+    for (int i = 0; i < 3; i++)
+        OWN(put_bits)(state->x[i]);
+    put("\n");
+}
+
+/* Adam-OLA; and the windowed adaptation, which with a window of one step is the same. */
+static void OWN(adaptation)(void)
+{
+    static const REAL x0[3] = { 1, (REAL)-0.7, (REAL)0.4 };
+    OWN(calls) calls = { 0, 0, 0 };
+    DST(objective) objective = OWN(bowl)(&calls);
+    DST(ola_options) options = DST(ola_options_default)((REAL)0.01, (REAL)1e-3, (REAL)1e-3);
+    DST(ola) *ola = NULL;
+    DST(window) *window = NULL;
+    DST(ola_state) state, windowed;
+    DST(window_report) report = { DST_WINDOW_OPEN, 0, 0 };
+    int32_t progress = -1;
+    double tolerance = PRECISION == 64 ? 1e-9 : 1e-3;
+
+    CHECK(DST(ola_workspace_size)(&objective, &options) <= sizeof OWN(workspace));
+    CHECK(DST(ola_init)(&objective, &options, x0, OWN(workspace), sizeof OWN(workspace), &ola) == DST_OK);
+    CHECK(DST(ola_advance)(ola, 1, &progress) == DST_OK && progress == DST_RUNNING);
+    CHECK(DST(ola_read)(ola, &state) == DST_OK && state.iterations == 1 && calls.rates == 2);
+    /* The first step of Adam has the length alpha in every variable, against the sign of the gradient. */
+    CHECK(close_to((double)(x0[0] - state.x[0]), 0.01, 1e-4) && close_to((double)(state.x[1] - x0[1]), 0.01, 1e-4));
+    CHECK(DST(ola_advance)(ola, 99, &progress) == DST_OK);
+    CHECK(DST(ola_read)(ola, &state) == DST_OK && state.iterations == 100 && state.adaptations > 3);
+    CHECK(calls.rates == 101 && calls.pullbacks == 0);
+    OWN(print_ola)("ola", &state, 0);
+    CHECK(DST(ola_advance)(ola, 100000, &progress) == DST_OK && progress == DST_REACHED);
+    CHECK(DST(ola_read)(ola, &state) == DST_OK && state.gradient_max < options.tolerance);
+
+    /* Thresholds that grow fast enough for windows of many steps, and fewer slots than those. */
+    options = DST(ola_options_default)((REAL)0.01, (REAL)1e-5, (REAL)0.1);
+    options.slots = 3;
+    CHECK(DST(window_workspace_size)(&objective, &options) <= sizeof OWN(workspace_pollable));
+    CHECK(DST(window_init)(&objective, &options, x0, OWN(workspace_pollable), sizeof OWN(workspace_pollable),
+                           &window) == DST_OK);
+    for (int i = 0; i < 4; i++) {
+        CHECK(DST(window_advance)(window, 1000, &report) == DST_OK && report.outcome == DST_WINDOW_ADAPTED);
+        CHECK(DST(window_read)(window, &windowed) == DST_OK && windowed.adaptations == (size_t)i + 1);
+        CHECK(report.sensitivity < 0 && (i == 0 || report.steps >= 3));
+        OWN(print_ola)("window", &windowed, report.sensitivity);
+    }
+    CHECK(DST(window_advance)(window, 0, &report) == DST_OK && report.outcome == DST_WINDOW_OPEN);
+
+    options = DST(ola_options_default)((REAL)0.01, (REAL)1e-3, (REAL)1e-3);
+    options.window = 1;
+    CHECK(DST(ola_init)(&objective, &options, x0, OWN(workspace), sizeof OWN(workspace), &ola) == DST_OK);
+    CHECK(DST(window_init)(&objective, &options, x0, OWN(workspace_pollable), sizeof OWN(workspace_pollable),
+                           &window) == DST_OK);
+    for (int i = 0; i < 10; i++) {
+        CHECK(DST(window_advance)(window, 1000, &report) == DST_OK && report.outcome == DST_WINDOW_ADAPTED);
+        CHECK(DST(ola_advance)(ola, report.steps, &progress) == DST_OK);
+        CHECK(DST(window_read)(window, &windowed) == DST_OK && DST(ola_read)(ola, &state) == DST_OK);
+        CHECK(windowed.adaptations == state.adaptations && windowed.iterations == state.iterations);
+        CHECK(close_to((double)windowed.alpha, (double)state.alpha, tolerance));
+        CHECK(close_to((double)windowed.x[0], (double)state.x[0], tolerance));
+    }
+}
+
+/* The deadline comes first: the best iterate of a run that rises and falls. */
+static void OWN(deadline)(OWN(scene) s)
+{
+    DST(run) *run = NULL;
+    DST(iterate) iterate;
+    int32_t progress = -1;
+    /* Rising from 3 before it falls: 8/2*t^2 against 10*t. */
+    s.x0[1] = 10;
+    s.options.step = (REAL)0.25;
+    CHECK(DST(run_init)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &run) == DST_OK);
+    CHECK(DST(run_iterate)(run, &iterate) == DST_OK && iterate.steps == 0 && iterate.criterion != iterate.criterion);
+    CHECK(DST(run_advance)(run, 3, &progress) == DST_OK && progress == DST_RUNNING);
+    CHECK(DST(run_iterate)(run, &iterate) == DST_OK && iterate.steps == 3);
+    CHECK(iterate.best_criterion == 3 && iterate.best[0] == 3 && iterate.state[0] > 6);
+    CHECK(close_to((double)iterate.time, 0.75, 1e-12));
+}
+
+static void OWN(all)(void)
+{
+    OWN(calls) calls;
+    OWN(grid)(OWN(decay_scene)(&calls));
+    OWN(grid)(OWN(figure1_scene)(&calls));
+    OWN(grid)(OWN(ball_scene)(&calls));
+    OWN(decay_closed_form)(OWN(decay_scene)(&calls));
+    OWN(figure1_definition_3)(OWN(figure1_scene)(&calls));
+    OWN(ball_exact)(OWN(ball_scene)(&calls));
+    OWN(running_loss)(OWN(figure1_scene)(&calls));
+    OWN(deadline)(OWN(ball_scene)(&calls));
+    OWN(adaptation)();
+    {
+        OWN(scene) s = OWN(figure1_scene)(&calls);
+        put("workspace " SUFFIX ", 2 states, 1 parameter, 8 slots: ");
+        put_unsigned(DST(workspace_size)(&s.problem, &s.options));
+        put(" bytes\n");
+    }
+    CHECK(((uintptr_t)OWN(workspace) % DST(workspace_align)()) == 0);
+}

@@ -1,0 +1,10 @@
+/* `put` on a machine with an operating system. */
+
+#include <stdio.h>
+
+void put(const char *text);
+
+void put(const char *text)
+{
+    fputs(text, stdout);
+}

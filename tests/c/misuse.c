@@ -1,0 +1,58 @@
+/* Misuse through the C interface, in both precisions: every wrong call returns its code and touches nothing. */
+
+#include <math.h>
+
+#include "check.h"
+#include "dst.h"
+
+/* Not memcmp: padding is compared too, which valgrind is told (valgrind.supp) to let pass here and nowhere else. */
+static int same_bytes(const void *a, const void *b, size_t size)
+{
+    const unsigned char *p = a, *q = b;
+    while (size-- > 0)
+        if (*p++ != *q++)
+            return 0;
+    return 1;
+}
+
+#define PRECISION 32
+#include "precision.h"
+#include "misuse.h"
+
+#undef PRECISION
+#define PRECISION 64
+#include "precision.h"
+#include "misuse.h"
+
+/* Every status has a text of its own, and so has what is none. */
+static void messages(void)
+{
+    for (int status = -1; status <= DST_ERROR_INTERNAL + 1; status++) {
+        const char *text = dst_status_message(status);
+        CHECK(text != NULL && strlen(text) > 1);
+        for (int other = 0; other < status; other++)
+            CHECK((strcmp(text, dst_status_message(other)) == 0)
+                  == (status > DST_ERROR_INTERNAL && other > DST_ERROR_INTERNAL));
+    }
+    CHECK(strcmp(dst_status_message(DST_OK), "ok") == 0);
+    CHECK(strcmp(dst_status_message(INT32_MAX), dst_status_message(-1)) == 0);
+}
+
+/* A handle of the other precision. */
+static void other_precision(void)
+{
+    reset_f32();
+    CHECK(dst_run_init_f32(&w_f32.problem, &w_f32.options, w_f32.theta, w_f32.x0, w_f32.workspace,
+                           sizeof w_f32.workspace, &w_f32.run) == DST_OK);
+    CHECK(dst_run_advance_f64((void *)w_f32.run, 1, &w_f32.progress) == DST_ERROR_NOT_INITIALISED);
+    CHECK(dst_run_advance_f32(w_f32.run, 1, &w_f32.progress) == DST_OK);
+}
+
+int main(void)
+{
+    messages();
+    all_f32();
+    all_f64();
+    other_precision();
+    return summary("misuse");
+}

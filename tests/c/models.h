@@ -1,0 +1,179 @@
+/* The models with known answers of tests/models, in C, with derivatives by hand. Compiled for both precisions. */
+
+/* Counts the calls; `user` of every problem here. */
+typedef struct {
+    size_t rates, pullbacks, pushforwards;
+} OWN(calls);
+
+/* x' = -theta*x, J = x: T = ln(x0/epsilon)/theta. */
+
+static int OWN(decay_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
+                           REAL *criterion, REAL *loss)
+{
+    ((OWN(calls) *)user)->rates++;
+    (void)t, (void)tape;
+    rate[0] = theta[0] * x[0];
+    *criterion = x[0];
+    *loss = x[0];
+    return 0;
+}
+
+static int OWN(decay_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                               const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar,
+                               REAL *x_bar)
+{
+    ((OWN(calls) *)user)->pullbacks++;
+    (void)t, (void)tape;
+    theta_bar[0] += rate_bar[0] * x[0];
+    x_bar[0] += rate_bar[0] * theta[0] + criterion_bar + loss_bar;
+    return 0;
+}
+
+static int OWN(decay_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                                  const REAL *theta_dot, const REAL *x_dot, REAL *rate_dot, REAL *criterion_dot,
+                                  REAL *loss_dot)
+{
+    ((OWN(calls) *)user)->pushforwards++;
+    (void)t, (void)tape;
+    rate_dot[0] = theta_dot[0] * x[0] + theta[0] * x_dot[0];
+    *criterion_dot = x_dot[0];
+    *loss_dot = x_dot[0];
+    return 0;
+}
+
+static DST(problem) OWN(decay)(OWN(calls) *calls)
+{
+    DST(problem) problem = { .state_dim = 1, .param_dim = 1, .rate = OWN(decay_rate),
+                             .pullback = OWN(decay_pullback), .pushforward = OWN(decay_pushforward), .user = calls };
+    return problem;
+}
+
+/* Figure 1 of the paper: f = x1^2/2 + 2*x2^2, A = diag(1, theta)*grad(f), J = |grad(f)|^2, f as running loss.
+ * The gradient goes on the tape. */
+
+static int OWN(figure1_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
+                             REAL *criterion, REAL *loss)
+{
+    ((OWN(calls) *)user)->rates++;
+    (void)t;
+    tape[0] = x[0];
+    tape[1] = 4 * x[1];
+    rate[0] = tape[0];
+    rate[1] = theta[0] * tape[1];
+    *criterion = tape[0] * tape[0] + tape[1] * tape[1];
+    *loss = x[0] * x[0] / 2 + x[1] * x[1] * 2;
+    return 0;
+}
+
+static int OWN(figure1_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                                 const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar,
+                                 REAL *x_bar)
+{
+    ((OWN(calls) *)user)->pullbacks++;
+    (void)x, (void)t;
+    theta_bar[0] += rate_bar[1] * tape[1];
+    x_bar[0] += rate_bar[0] + (2 * criterion_bar + loss_bar) * tape[0];
+    x_bar[1] += 4 * rate_bar[1] * theta[0] + (8 * criterion_bar + loss_bar) * tape[1];
+    return 0;
+}
+
+static int OWN(figure1_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                                    const REAL *theta_dot, const REAL *x_dot, REAL *rate_dot,
+                                    REAL *criterion_dot, REAL *loss_dot)
+{
+    ((OWN(calls) *)user)->pushforwards++;
+    (void)x, (void)t;
+    rate_dot[0] = x_dot[0];
+    rate_dot[1] = theta_dot[0] * tape[1] + 4 * theta[0] * x_dot[1];
+    *criterion_dot = 2 * (tape[0] * x_dot[0] + 4 * tape[1] * x_dot[1]);
+    *loss_dot = tape[0] * x_dot[0] + tape[1] * x_dot[1];
+    return 0;
+}
+
+static DST(problem) OWN(figure1)(OWN(calls) *calls)
+{
+    DST(problem) problem = { .state_dim = 2, .param_dim = 1, .tape_len = 2, .rate = OWN(figure1_rate),
+                             .pullback = OWN(figure1_pullback), .pushforward = OWN(figure1_pushforward),
+                             .user = calls };
+    return problem;
+}
+
+/* A ball dropped under gravity theta: q' = v, v' = -theta, J = q. */
+
+static int OWN(ball_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
+                          REAL *criterion, REAL *loss)
+{
+    ((OWN(calls) *)user)->rates++;
+    (void)t, (void)tape;
+    rate[0] = -x[1];
+    rate[1] = theta[0];
+    *criterion = x[0];
+    *loss = x[0];
+    return 0;
+}
+
+static int OWN(ball_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                              const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar, REAL *x_bar)
+{
+    ((OWN(calls) *)user)->pullbacks++;
+    (void)theta, (void)x, (void)t, (void)tape;
+    theta_bar[0] += rate_bar[1];
+    x_bar[0] += criterion_bar + loss_bar;
+    x_bar[1] -= rate_bar[0];
+    return 0;
+}
+
+static int OWN(ball_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                                 const REAL *theta_dot, const REAL *x_dot, REAL *rate_dot, REAL *criterion_dot,
+                                 REAL *loss_dot)
+{
+    ((OWN(calls) *)user)->pushforwards++;
+    (void)theta, (void)x, (void)t, (void)tape;
+    rate_dot[0] = -x_dot[1];
+    rate_dot[1] = theta_dot[0];
+    *criterion_dot = x_dot[0];
+    *loss_dot = x_dot[0];
+    return 0;
+}
+
+static DST(problem) OWN(ball)(OWN(calls) *calls)
+{
+    DST(problem) problem = { .state_dim = 2, .param_dim = 1, .rate = OWN(ball_rate), .pullback = OWN(ball_pullback),
+                             .pushforward = OWN(ball_pushforward), .user = calls };
+    return problem;
+}
+
+/* f = sum l_i*x_i^2/2 + c*(sum x_i)^2/2, an objective whose variables are not independent. */
+
+static const REAL OWN(bowl_lambda)[3] = { 1, 3, (REAL)0.6 };
+static const REAL OWN(bowl_coupling) = (REAL)0.2;
+
+static int OWN(bowl_value)(void *user, const REAL *x, REAL *value, REAL *gradient, REAL *tape)
+{
+    REAL sum = x[0] + x[1] + x[2];
+    ((OWN(calls) *)user)->rates++;
+    (void)tape;
+    *value = OWN(bowl_coupling) / 2 * sum * sum;
+    for (int i = 0; i < 3; i++) {
+        gradient[i] = OWN(bowl_lambda)[i] * x[i] + OWN(bowl_coupling) * sum;
+        *value += OWN(bowl_lambda)[i] / 2 * x[i] * x[i];
+    }
+    return 0;
+}
+
+static int OWN(bowl_hessian)(void *user, const REAL *x, const REAL *v, const REAL *tape, REAL *out)
+{
+    REAL sum = v[0] + v[1] + v[2];
+    ((OWN(calls) *)user)->pullbacks++;
+    (void)x, (void)tape;
+    for (int i = 0; i < 3; i++)
+        out[i] += OWN(bowl_lambda)[i] * v[i] + OWN(bowl_coupling) * sum;
+    return 0;
+}
+
+static DST(objective) OWN(bowl)(OWN(calls) *calls)
+{
+    DST(objective) objective = { .dim = 3, .value_gradient = OWN(bowl_value), .hessian_vector = OWN(bowl_hessian),
+                                 .user = calls };
+    return objective;
+}

@@ -1,0 +1,122 @@
+//! What the checks share: small memory, literals in any precision, and a gradient copied out of its memory.
+
+use dst_core::{
+    Crossing, Error, Integrator, Memory, Plan, Scalar, Slots, Store, System, Workspace,
+};
+
+use super::outcome::Outcome;
+
+/// Room for six states, three parameters and six slots: 1.1 KiB in double precision.
+pub(super) type Room<S> = Memory<S, 6, 3, 6>;
+
+/// A list of literals.
+pub(super) fn lit<S: Scalar, const N: usize>(values: [f64; N]) -> [S; N] {
+    values.map(S::from_f64)
+}
+
+/// The room with fewer slots.
+pub(super) fn with_slots<S: Scalar>(
+    room: &mut Room<S>,
+    slots: usize,
+) -> Workspace<'_, S, Slots<'_, S>> {
+    let all = room.workspace();
+    let (marks, _) = all.marks.split_at_mut(slots.min(6));
+    Workspace { marks, ..all }
+}
+
+/// A gradient of the stopping time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer<S> {
+    pub(super) steps: usize,
+    pub(super) time: S,
+    pub(super) star: S,
+    pub(super) theta: [S; 3],
+    pub(super) x0: [S; 6],
+    pub(super) epsilon: S,
+}
+
+impl<S: Scalar> Answer<S> {
+    /// Everything as bits.
+    pub(super) fn record(&self, out: &mut Outcome) {
+        out.count(self.steps);
+        out.number(self.time);
+        out.numbers(&self.theta);
+        out.numbers(&self.x0);
+        out.number(self.epsilon);
+    }
+}
+
+/// Any store: one type, so that there is one copy of the engine.
+pub(super) type Lent<'m, S> = Workspace<'m, S, &'m mut dyn Store<S>>;
+
+/// The whole computation, one copy per scalar and integrator.
+#[inline(never)]
+pub(super) fn gradient_in<S: Scalar, I: Integrator<S>>(
+    plan: Plan<S, I>,
+    system: &dyn System<S>,
+    theta: &[S],
+    x0: &[S],
+    lent: Lent<'_, S>,
+) -> Result<Answer<S>, Error> {
+    let s = plan.sensitivity(system, theta, x0, lent)?;
+    let mut answer = Answer {
+        steps: s.steps,
+        time: s.stop.time,
+        star: s.stop.steps,
+        theta: [S::ZERO; 3],
+        x0: [S::ZERO; 6],
+        epsilon: s.time_gradient_epsilon(),
+    };
+    for (to, &from) in answer.theta.iter_mut().zip(s.time_gradient()) {
+        *to = from;
+    }
+    for (to, &from) in answer.x0.iter_mut().zip(s.time_gradient_x0()) {
+        *to = from;
+    }
+    Ok(answer)
+}
+
+/// The same in memory of its own.
+pub(super) fn gradient<S: Scalar, I: Integrator<S>>(
+    plan: Plan<S, I>,
+    system: &dyn System<S>,
+    theta: &[S],
+    x0: &[S],
+    slots: usize,
+) -> Result<Answer<S>, Error> {
+    let mut room = Room::new();
+    let Workspace {
+        rows,
+        params,
+        marks,
+        mut store,
+    } = with_slots(&mut room, slots);
+    let lent = Workspace {
+        rows,
+        params,
+        marks,
+        store: &mut store as &mut dyn Store<S>,
+    };
+    gradient_in(plan, system, theta, x0, lent)
+}
+
+/// The gradient, recorded; a failure if there is none.
+pub(super) fn recorded<S: Scalar, I: Integrator<S>>(
+    out: &mut Outcome,
+    plan: Plan<S, I>,
+    system: &dyn System<S>,
+    theta: &[S],
+    x0: &[S],
+) -> Option<Answer<S>> {
+    let result = gradient(plan, system, theta, x0, 4);
+    let answer = out.value("there is a gradient", result)?;
+    answer.record(out);
+    Some(answer)
+}
+
+/// The crossing whose gradient is exact for the discrete iteration.
+pub(super) fn exact<S: Scalar, I: Integrator<S>>(integrator: I, epsilon: f64) -> Plan<S, I> {
+    integrator
+        .until(S::from_f64(epsilon))
+        .crossing(Crossing::Interpolated)
+}

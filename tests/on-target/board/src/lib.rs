@@ -1,0 +1,57 @@
+//! What the firmware needs of an emulated board: start, output, exit, and the depth of its stack.
+//!
+//! Semihosting is the debugger's service: the emulator (or a probe) writes for the firmware and ends with its code.
+
+#![no_std]
+
+mod once;
+mod semihosting;
+pub mod stack;
+
+pub use once::Once;
+pub use semihosting::{Out, exit, write, write_words};
+
+// Linked for their start-up code and the symbol `main` that they jump to.
+#[cfg(target_arch = "arm")]
+use cortex_m_rt as _;
+#[cfg(target_arch = "riscv32")]
+use riscv_rt as _;
+
+/// Makes `$main: fn() -> u32` the program; what it returns is the exit code.
+#[macro_export]
+macro_rules! entry {
+    ($main:path) => {
+        #[allow(unsafe_code)]
+        // SAFETY: the start-up code declares `main` with this signature and calls it once; nothing else has the name.
+        #[unsafe(export_name = "main")]
+        extern "C" fn start() -> ! {
+            $crate::exit($main())
+        }
+    };
+}
+
+/// Names the address of the next instruction; costs none itself. The instructions between two marks are counted by
+/// following the program in the emulator.
+#[macro_export]
+macro_rules! mark {
+    ($name:literal) => {{
+        #[allow(unsafe_code)]
+        // SAFETY: defines a symbol and executes nothing.
+        unsafe {
+            core::arch::asm!(concat!(".global ", $name), concat!($name, ":"));
+        }
+    }};
+}
+
+/// A panic handler that tells where, for firmware in which a panic is a failed test.
+#[macro_export]
+macro_rules! report_panics {
+    () => {
+        #[panic_handler]
+        fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+            use core::fmt::Write;
+            let _ = writeln!($crate::Out, "FAIL {info}");
+            $crate::exit(101)
+        }
+    };
+}

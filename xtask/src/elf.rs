@@ -1,0 +1,82 @@
+//! What a linked program contains: sizes of its sections, addresses of its symbols, and what it must not have.
+
+use std::path::Path;
+
+use object::{Object, ObjectSection, ObjectSymbol};
+
+/// Parts of names that a program without panics and without a heap cannot have. Rust's own (mangled or not) and C's.
+const FORBIDDEN: [&str; 12] = [
+    "panic",
+    "unwind",
+    "unwrap_failed",
+    "expect_failed",
+    "_fail",
+    "__rust_alloc",
+    "__rust_realloc",
+    "__rust_dealloc",
+    "malloc",
+    "realloc",
+    "calloc",
+    "_sbrk",
+];
+
+/// A program, read.
+pub(crate) struct Elf {
+    sections: Vec<(String, u64)>,
+    symbols: Vec<(String, u64)>,
+}
+
+impl Elf {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let complain = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+        let bytes = std::fs::read(path).map_err(|e| complain(&e))?;
+        let file = object::File::parse(&*bytes).map_err(|e| complain(&e))?;
+        let sections = file
+            .sections()
+            .filter_map(|s| Some((s.name().ok()?.to_owned(), s.size())))
+            .collect();
+        let symbols: Vec<_> = file
+            .symbols()
+            .filter_map(|s| Some((s.name().ok()?.to_owned(), s.address())))
+            .filter(|(name, _)| !name.is_empty())
+            .collect();
+        if symbols.is_empty() {
+            return Err(complain(&"no symbols: stripped?"));
+        }
+        Ok(Self { sections, symbols })
+    }
+
+    /// The size of a section; 0 if there is none.
+    pub(crate) fn size(&self, section: &str) -> u64 {
+        let named = self.sections.iter().filter(|(name, _)| name == section);
+        named.map(|(_, size)| size).sum()
+    }
+
+    /// The address of a symbol.
+    pub(crate) fn address(&self, symbol: &str) -> Result<u64, String> {
+        let found = self.symbols.iter().find(|(name, _)| name == symbol);
+        found
+            .map(|&(_, address)| address)
+            .ok_or_else(|| format!("no symbol {symbol}"))
+    }
+
+    /// Symbols that a program without panics and without a heap cannot have.
+    pub(crate) fn forbidden(&self) -> Vec<&str> {
+        let names = self.symbols.iter().map(|(name, _)| name.as_str());
+        names
+            .filter(|name| FORBIDDEN.iter().any(|part| name.contains(part)))
+            .collect()
+    }
+}
+
+/// Fails if a linked program has panic machinery or an allocator.
+pub(crate) fn check_elf(path: &Path) -> Result<(), String> {
+    let elf = Elf::read(path)?;
+    let found = elf.forbidden();
+    if found.is_empty() {
+        Ok(())
+    } else {
+        let list = found.join(", ");
+        Err(format!("{} can panic or allocate: {list}", path.display()))
+    }
+}

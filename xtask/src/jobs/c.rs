@@ -1,0 +1,248 @@
+//! The C library on this machine: header, programs under sanitisers and valgrind, symbols, pkg-config and CMake.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::c_lib::{Scope, answer, build, package};
+use super::{c_header, c_reference};
+use crate::cargo::Cargo;
+use crate::toolchain::{Tool, ensure};
+
+const TOOLS: &[Tool] = &[
+    Tool::new("gcc", "gcc"),
+    Tool::new("g++", "g++"),
+    Tool::new("nm", "binutils"),
+    Tool::new("make", "make"),
+    Tool::new("valgrind", "valgrind"),
+    Tool::new("pkg-config", "pkg-config"),
+    Tool::new("cmake", "cmake"),
+];
+
+/// Everything is a mistake that the compiler has doubts about.
+pub(crate) const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+/// C as the tests are written. No fused operations: the bits are compared with those of other targets.
+pub(crate) const C99: &[&str] = &["-std=c99", "-ffp-contract=off"];
+/// What the programs want to know.
+pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
+
+/// Builds the library and does all of it.
+pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
+    ensure(TOOLS)?;
+    c_header::check(cargo)?;
+    quoted(cargo)?;
+    let host = Host::new(cargo)?;
+    host.programs()?;
+    host.symbols(cargo)?;
+    host.consumers()
+}
+
+/// The folder with the C programs.
+pub(crate) fn sources(cargo: &Cargo) -> PathBuf {
+    cargo.root().join("tests/c")
+}
+
+/// Is the tutorial in the README the one that is compiled here?
+fn quoted(cargo: &Cargo) -> Result<(), String> {
+    let read =
+        |path: PathBuf| fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()));
+    let tutorial = read(sources(cargo).join("tutorial.c"))?;
+    let readme = read(cargo.root().join("dst-core/ffi/README.md"))?;
+    if readme.contains(&format!("```c\n{tutorial}```\n")) {
+        Ok(())
+    } else {
+        Err("dst-core/ffi/README.md does not quote tests/c/tutorial.c as it is".to_owned())
+    }
+}
+
+/// What the program of known answers prints on this machine.
+pub(crate) fn known_answers(cargo: &Cargo) -> Result<String, String> {
+    ensure(TOOLS)?;
+    let host = Host::new(cargo)?;
+    let program = host.compile("plain", "known_answers", &["-O2"])?;
+    answer(&mut Command::new(program))
+}
+
+/// Programs against the library for this machine.
+struct Host {
+    sources: PathBuf,
+    /// libdst.a, dst.h and the rest.
+    package: PathBuf,
+    /// Where the programs go.
+    programs: PathBuf,
+}
+
+impl Host {
+    fn new(cargo: &Cargo) -> Result<Self, String> {
+        let package_folder = cargo.target_folder("c-lib").join("packages/host");
+        package(cargo, None, Scope::Full, &package_folder)?;
+        let programs = cargo.target_folder("c");
+        fs::create_dir_all(&programs).map_err(|e| format!("{}: {e}", programs.display()))?;
+        Ok(Self {
+            sources: sources(cargo),
+            package: package_folder,
+            programs,
+        })
+    }
+
+    /// Compiles a program with these flags; returns where it is.
+    fn compile(&self, kind: &str, name: &str, flags: &[&str]) -> Result<PathBuf, String> {
+        let program = self.programs.join(format!("{name}-{kind}"));
+        let cxx = name == "cxx";
+        let mut command = Command::new(if cxx { "g++" } else { "gcc" });
+        command
+            .current_dir(&self.sources)
+            .args(if cxx { &["-std=c++17"] } else { C99 })
+            .args(STRICT)
+            .args(flags)
+            .arg(VERSION)
+            .arg("-I")
+            .arg(&self.package)
+            .arg(format!("{name}.{}", if cxx { "cpp" } else { "c" }));
+        if matches!(name, "known_answers" | "misuse") {
+            command.arg("host.c");
+        }
+        command
+            .arg(self.package.join("libdst.a"))
+            .args(["-Wl,--gc-sections", "-o"])
+            .arg(&program);
+        answer(&mut command)?;
+        Ok(program)
+    }
+
+    /// Every program, plain, under the sanitisers and under valgrind.
+    fn programs(&self) -> Result<(), String> {
+        let sanitised = [
+            "-O1",
+            "-g",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
+        ];
+        for name in ["known_answers", "misuse", "tutorial", "cxx"] {
+            let plain = self.compile("plain", name, &["-O2"])?;
+            let output = answer(&mut Command::new(&plain))?;
+            if name == "known_answers" {
+                let cases = c_reference::compare(&output)?;
+                eprintln!("{cases} cases of C agree with Rust");
+            }
+            report("gcc", name, &output)?;
+            let program = self.compile("sanitised", name, &sanitised)?;
+            report(
+                "address and undefined",
+                name,
+                &answer(&mut Command::new(program))?,
+            )?;
+            let debug = self.compile("debug", name, &["-O0", "-g"])?;
+            let mut valgrind = Command::new("valgrind");
+            valgrind
+                .args(["--quiet", "--error-exitcode=1", "--leak-check=full"])
+                .arg(format!(
+                    "--suppressions={}",
+                    self.sources.join("valgrind.supp").display()
+                ))
+                .arg(debug);
+            report("valgrind", name, &answer(&mut valgrind)?)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing of Rust's panics, formatting or allocator is linked; a library that panics is found out.
+    fn symbols(&self, cargo: &Cargo) -> Result<(), String> {
+        for name in ["known_answers", "misuse", "tutorial", "cxx"] {
+            let program = self.programs.join(format!("{name}-plain"));
+            let found = panics(&program)?;
+            if !found.is_empty() {
+                return Err(format!("{} links {}", program.display(), found.join(", ")));
+            }
+        }
+        let library = build(cargo, None, Scope::Full, &["--cfg", "dst_panics"])?;
+        let (source, program) = (
+            self.programs.join("control.c"),
+            self.programs.join("control"),
+        );
+        let text = "unsigned char dst_panics(unsigned long i);\nint main(int n, char **a) { (void)a; return dst_panics((unsigned long)n); }\n";
+        fs::write(&source, text).map_err(|e| format!("{}: {e}", source.display()))?;
+        let mut gcc = Command::new("gcc");
+        gcc.arg(&source)
+            .arg(library)
+            .args(["-Wl,--gc-sections", "-o"])
+            .arg(&program);
+        answer(&mut gcc)?;
+        if panics(&program)?.is_empty() {
+            return Err("the check of symbols does not see a panic that is there".to_owned());
+        }
+        eprintln!("no panic and no allocator in any program; found in the one that has it");
+        Ok(())
+    }
+
+    /// Programs that find the library by pkg-config and by CMake.
+    fn consumers(&self) -> Result<(), String> {
+        let mut ask = Command::new("pkg-config");
+        ask.env("PKG_CONFIG_PATH", &self.package)
+            .args(["--cflags", "--libs", "dst"]);
+        let flags = answer(&mut ask)?;
+        let program = self.programs.join("tutorial-pkg-config");
+        let mut gcc = Command::new("gcc");
+        gcc.arg("-std=c99")
+            .arg(self.sources.join("tutorial.c"))
+            .args(flags.split_whitespace())
+            .arg("-o")
+            .arg(&program);
+        answer(&mut gcc)?;
+        report(
+            "pkg-config",
+            "tutorial",
+            &answer(&mut Command::new(program))?,
+        )?;
+
+        let folder = self.programs.join("cmake");
+        let mut configure = Command::new("cmake");
+        configure
+            .arg("-S")
+            .arg(self.sources.join("cmake"))
+            .arg("-B")
+            .arg(&folder)
+            .arg(format!("-Ddst_DIR={}", self.package.display()));
+        answer(&mut configure)?;
+        answer(Command::new("cmake").arg("--build").arg(&folder))?;
+        report(
+            "CMake",
+            "tutorial",
+            &answer(&mut Command::new(folder.join("tutorial")))?,
+        )
+    }
+}
+
+/// Says how a program fared; its own summary, or its last line.
+pub(crate) fn report(how: &str, name: &str, output: &str) -> Result<(), String> {
+    let last = output.lines().last().unwrap_or_default();
+    if last.is_empty() {
+        return Err(format!("{name} ({how}) printed nothing"));
+    }
+    eprintln!("{how}: {last}");
+    Ok(())
+}
+
+/// The symbols of a program that belong to Rust's panics, formatting or allocator. Not [`crate::elf::check_elf`]: on this machine
+/// the C library has an allocator of its own.
+fn panics(program: &Path) -> Result<Vec<String>, String> {
+    const SIGNS: &[&str] = &[
+        "panic",
+        "unwrap_failed",
+        "expect_failed",
+        "eh_personality",
+        "4core3fmt",
+        "core..fmt",
+        "5alloc",
+        "__rust_",
+        "__rdl_",
+        "__rg_",
+    ];
+    let symbols = answer(Command::new("nm").arg(program))?;
+    Ok(symbols
+        .lines()
+        .filter_map(|line| line.split_whitespace().last())
+        .filter(|symbol| SIGNS.iter().any(|sign| symbol.contains(sign)))
+        .map(str::to_owned)
+        .collect())
+}

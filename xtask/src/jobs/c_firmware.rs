@@ -1,0 +1,212 @@
+//! The C programs as firmware: own start-up in C, linked by the target's gcc, run under QEMU.
+//!
+//! The same known answers and the same misuse as on this machine; the numbers of the known answers are compared with those of this
+//! machine, bit by bit. The smallest program tells what the library costs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::c::{C99, STRICT, VERSION, known_answers, sources};
+use super::c_lib::{Scope, answer, package};
+use crate::cargo::Cargo;
+use crate::elf::check_elf;
+use crate::toolchain::{QEMU_ARM, QEMU_RISCV, RustFor, Tool, ensure};
+
+/// A microcontroller, its compiler and its emulator.
+struct Machine {
+    target: &'static str,
+    /// Name of start-up code and linker script.
+    start: &'static str,
+    prefix: &'static str,
+    flags: &'static [&'static str],
+    qemu: &'static [&'static str],
+    tools: &'static [Tool],
+}
+
+const MACHINES: &[Machine] = &[
+    Machine {
+        target: "thumbv7em-none-eabihf",
+        start: "cortex_m",
+        prefix: "arm-none-eabi",
+        flags: &[
+            "-mcpu=cortex-m4",
+            "-mthumb",
+            "-mfloat-abi=hard",
+            "-mfpu=fpv4-sp-d16",
+            // Newlib's assembler says nothing about the stack; on bare metal nobody asks.
+            "-Wl,--no-warn-execstack",
+        ],
+        qemu: &[
+            "qemu-system-arm",
+            "-cpu",
+            "cortex-m4",
+            "-machine",
+            "mps2-an386",
+        ],
+        tools: &[
+            Tool::new("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
+            Tool::new(
+                "/usr/lib/arm-none-eabi/lib/libc.a",
+                "libnewlib-arm-none-eabi",
+            ),
+            QEMU_ARM,
+        ],
+    },
+    Machine {
+        target: "riscv32imac-unknown-none-elf",
+        start: "riscv",
+        prefix: "riscv64-unknown-elf",
+        flags: &["-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs"],
+        qemu: &["qemu-system-riscv32", "-machine", "virt", "-bios", "none"],
+        tools: &[
+            Tool::new("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf"),
+            Tool::new(
+                "/usr/lib/picolibc/riscv64-unknown-elf/picolibc.specs",
+                "picolibc-riscv64-unknown-elf",
+            ),
+            QEMU_RISCV,
+        ],
+    },
+];
+
+/// Builds and runs everything on every machine.
+pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
+    let here = cases(&known_answers(cargo)?);
+    for machine in MACHINES {
+        ensure(machine.tools)?;
+        let rust = RustFor::new(cargo, machine.target)?;
+        let folder = |scope| {
+            let name = match scope {
+                Scope::Full => machine.target.to_owned(),
+                Scope::Small => format!("{}-small", machine.target),
+            };
+            let folder = cargo.target_folder("c-lib").join("packages").join(name);
+            package(cargo, Some(&rust), scope, &folder).map(|()| folder)
+        };
+        let full = folder(Scope::Full)?;
+        let firmware = Firmware { cargo, machine };
+        let output = firmware.run("known_answers", &full)?;
+        compare(&here, &cases(&output)).map_err(|e| format!("{}: {e}", machine.target))?;
+        eprintln!(
+            "{}: {} cases, the bits of this machine",
+            machine.target,
+            here.len()
+        );
+        firmware.run("misuse", &full)?;
+        firmware.run("firmware/smallest", &full)?;
+        firmware.run("firmware/smallest", &folder(Scope::Small)?)?;
+    }
+    Ok(())
+}
+
+/// The lines with numbers.
+fn cases(output: &str) -> Vec<String> {
+    let lines = output.lines().filter(|line| line.starts_with("case "));
+    lines.map(str::to_owned).collect()
+}
+
+fn compare(here: &[String], there: &[String]) -> Result<(), String> {
+    if here.len() != there.len() {
+        return Err(format!("{} cases, not {}", there.len(), here.len()));
+    }
+    match here.iter().zip(there).find(|(here, there)| here != there) {
+        None => Ok(()),
+        Some((here, there)) => Err(format!("other bits\n  here  {here}\n  there {there}")),
+    }
+}
+
+/// What a package is for: the name of its folder.
+fn owner_of(package: &Path) -> String {
+    let name = package.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// Programs for one machine.
+struct Firmware<'a> {
+    cargo: &'a Cargo,
+    machine: &'a Machine,
+}
+
+impl Firmware<'_> {
+    /// Compiles, checks the symbols, runs; says sizes and checks, and returns what the program printed.
+    fn run(&self, name: &str, package: &Path) -> Result<String, String> {
+        let prefix = self.machine.prefix;
+        let program = self.compile(name, package)?;
+        check_elf(&program)?;
+        let output = self.emulate(&program)?;
+        let bytes = answer(Command::new(format!("{prefix}-size")).arg(&program))?;
+        let text = bytes
+            .lines()
+            .nth(1)
+            .and_then(|line| line.split_whitespace().next());
+        let package = owner_of(package);
+        eprintln!("{package}: {name}: text: {} bytes", text.unwrap_or("?"));
+        for line in output.lines().filter(|line| !line.starts_with("case ")) {
+            eprintln!("{package}: {line}");
+        }
+        Ok(output)
+    }
+
+    fn compile(&self, name: &str, package: &Path) -> Result<PathBuf, String> {
+        let Machine {
+            start,
+            prefix,
+            flags,
+            ..
+        } = self.machine;
+        let small = owner_of(package).ends_with("-small");
+        let stem = name.rsplit('/').next().unwrap_or(name);
+        let owner = owner_of(package);
+        let program = self
+            .cargo
+            .target_folder("c")
+            .join(format!("{stem}-{owner}.elf"));
+        let mut command = Command::new(format!("{prefix}-gcc"));
+        command
+            .current_dir(sources(self.cargo))
+            .args(C99)
+            .args(STRICT)
+            .args(*flags)
+            .args(["-Os", "-g", "-ffunction-sections", "-fdata-sections"])
+            .args(small.then_some("-DSMALL"))
+            .args([VERSION, "-I", "firmware", "-I"])
+            .arg(package)
+            .args([format!("{name}.c"), format!("firmware/{start}.c")])
+            .args(["-nostartfiles", "-T", &format!("firmware/{start}.ld")])
+            .arg("-Wl,--gc-sections")
+            .arg(package.join("libdst.a"))
+            .arg("-o")
+            .arg(&program);
+        answer(&mut command)?;
+        Ok(program)
+    }
+
+    /// Runs under QEMU; the exit code is the program's.
+    fn emulate(&self, program: &Path) -> Result<String, String> {
+        let mut command = Command::new("timeout");
+        command
+            // A program that hangs is a failure, too.
+            .args(["--signal=KILL", "300"])
+            .args(self.machine.qemu)
+            .args(["-nographic", "-semihosting-config"])
+            .args(["enable=on,target=native", "-kernel"])
+            .arg(program);
+        let output = command
+            .stdin(std::process::Stdio::null())
+            .output()
+            .map_err(|e| format!("timeout does not start: {e}"))?;
+        // Semihosting prints to the emulator's standard error.
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() {
+            return Ok(printed);
+        }
+        let failed = printed.lines().filter(|line| !line.starts_with("case "));
+        Err(format!(
+            "{}: {}: {}\n{}",
+            self.machine.target,
+            program.display(),
+            output.status,
+            failed.take(20).collect::<Vec<_>>().join("\n")
+        ))
+    }
+}

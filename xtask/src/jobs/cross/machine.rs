@@ -1,0 +1,201 @@
+//! The emulated boards.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::elf::Elf;
+use crate::toolchain::{QEMU_ARM, QEMU_RISCV, Tool, ensure};
+
+/// A target with the machine that runs it.
+#[derive(Clone, Copy)]
+pub(crate) struct Machine {
+    /// The core, as it is called in summaries.
+    pub(crate) core: &'static str,
+    /// The target triple.
+    pub(crate) target: &'static str,
+    emulator: &'static str,
+    tool: Tool,
+    arguments: &'static [&'static str],
+}
+
+/// All of them; memory maps are in `tests/on-target/memory`.
+pub(crate) const TARGETS: [Machine; 4] = [
+    Machine {
+        core: "Cortex-M0",
+        target: "thumbv6m-none-eabi",
+        emulator: "qemu-system-arm",
+        tool: QEMU_ARM,
+        arguments: &["-cpu", "cortex-m0", "-machine", "microbit"],
+    },
+    Machine {
+        core: "Cortex-M4F",
+        target: "thumbv7em-none-eabihf",
+        emulator: "qemu-system-arm",
+        tool: QEMU_ARM,
+        arguments: &["-cpu", "cortex-m4", "-machine", "mps2-an386"],
+    },
+    Machine {
+        core: "Cortex-M33",
+        target: "thumbv8m.main-none-eabihf",
+        emulator: "qemu-system-arm",
+        tool: QEMU_ARM,
+        arguments: &["-cpu", "cortex-m33", "-machine", "mps2-an505"],
+    },
+    Machine {
+        core: "RV32IMAC",
+        target: "riscv32imac-unknown-none-elf",
+        emulator: "qemu-system-riscv32",
+        tool: QEMU_RISCV,
+        arguments: &["-machine", "virt", "-bios", "none"],
+    },
+];
+
+/// Firmware that hangs is ended after this; the slowest needs a few seconds.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Machine {
+    /// Makes sure that the emulator is there.
+    pub(crate) fn ensure(&self) -> Result<(), String> {
+        ensure(&[self.tool])
+    }
+
+    /// Runs a program to its end, however it ends.
+    pub(crate) fn run(&self, program: &Path) -> Result<Output, String> {
+        let mut child = self
+            .command(program)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| self.complain(program, &e))?;
+        // The output is read by others, or a full pipe would hold the emulator up for ever.
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let [out, err] = [out.map(drain), err.map(drain)];
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(|e| self.complain(program, &e))? {
+                break status;
+            }
+            if start.elapsed() > PATIENCE {
+                let _ = child.kill();
+                let _ = child.wait();
+                let seconds = PATIENCE.as_secs();
+                return Err(self.complain(program, &format!("no end after {seconds} s")));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let [stdout, stderr] = [out, err].map(|reader| {
+            let bytes = reader.and_then(|thread| thread.join().ok());
+            bytes.unwrap_or_default()
+        });
+        Ok(Output {
+            status,
+            stdout,
+            stderr,
+        })
+    }
+
+    /// Instructions that a program executes from each of these symbols to the next.
+    ///
+    /// The emulator is told to translate one instruction at a time and to log each; exact, and the same on every
+    /// instruction set. Counts, not cycles: the emulator knows nothing of pipelines and wait states.
+    pub(crate) fn count(&self, program: &Path, marks: &[&str]) -> Result<Vec<u64>, String> {
+        let elf = Elf::read(program)?;
+        let marks: Vec<u64> = marks
+            .iter()
+            .map(|mark| elf.address(mark).map(|address| address & !1))
+            .collect::<Result<_, _>>()?;
+        let mut command = self.command(program);
+        command.args(["-d", "exec,nochain"]);
+        if self.version()? >= (8, 1) {
+            command.args(["-accel", "tcg,one-insn-per-tb=on"]);
+        } else {
+            command.arg("-singlestep");
+        }
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| self.complain(program, &e))?;
+        let mut passed = Vec::new();
+        let mut instructions = 0;
+        let log = child.stderr.take().map(BufReader::new);
+        for line in log.into_iter().flat_map(BufRead::lines) {
+            let line = line.map_err(|e| self.complain(program, &e))?;
+            let Some(address) = executed(&line) else {
+                continue;
+            };
+            if marks.get(passed.len()) == Some(&address) {
+                passed.push(instructions);
+            }
+            instructions += 1;
+        }
+        child.wait().map_err(|e| self.complain(program, &e))?;
+        if passed.len() < marks.len() {
+            return Err(self.complain(program, &"does not pass its marks"));
+        }
+        Ok(passed.windows(2).map(|pair| pair[1] - pair[0]).collect())
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(self.emulator);
+        command
+            .args(self.arguments)
+            .args(["-nographic", "-semihosting-config"])
+            .args(["enable=on,target=native", "-kernel"])
+            .arg(program)
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// (major, minor)
+    fn version(&self) -> Result<(u32, u32), String> {
+        let output = Command::new(self.emulator)
+            .arg("--version")
+            .output()
+            .map_err(|e| format!("{}: {e}", self.emulator))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let number = text
+            .split_whitespace()
+            .skip_while(|w| *w != "version")
+            .nth(1);
+        let mut parts = number.unwrap_or_default().split('.').map(str::parse);
+        match (parts.next(), parts.next()) {
+            (Some(Ok(major)), Some(Ok(minor))) => Ok((major, minor)),
+            _ => Err(format!("{}: which version? {text}", self.emulator)),
+        }
+    }
+
+    fn complain(&self, program: &Path, what: &dyn std::fmt::Display) -> String {
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        format!("{name} on {} ({}): {what}", self.core, self.target)
+    }
+}
+
+/// The address in a line of the log: `Trace 0: 0x7f9a98000100 [00800408/00000400/00000110/ff000201] Reset`
+fn executed(line: &str) -> Option<u64> {
+    let fields = line.strip_prefix("Trace ")?.split_once('[')?.1;
+    u64::from_str_radix(fields.split('/').nth(1)?, 16).ok()
+}
+
+fn drain(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What cannot be read is missed by those who look at the output.
+        let _ = from.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::executed;
+
+    #[test]
+    fn a_line_of_the_log() {
+        let line = "Trace 0: 0x7f9a98000100 [00800408/00000400/00000110/ff000201] Reset";
+        assert_eq!(executed(line), Some(0x400));
+        assert_eq!(executed("qemu: something else [1/2]"), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! Firmware on emulated boards: built, run, compared with the host bit by bit, measured against its budgets.
+
+mod budgets;
+mod logging;
+mod machine;
+mod reference;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cargo::Cargo;
+use crate::elf::{Elf, check_elf};
+use crate::toolchain::RustFor;
+use budgets::Measured;
+pub(crate) use machine::{Machine, TARGETS};
+use reference::{Reference, Report};
+
+/// Where the firmware is.
+const FOLDER: &str = "tests/on-target";
+
+/// What is asked on the command line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    /// Build `core` from Debian's source even if the toolchain has it.
+    pub(crate) from_source: bool,
+}
+
+/// Everything about one target; the note tells what was reached.
+pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<String, String> {
+    machine.ensure()?;
+    let rust = if options.from_source {
+        RustFor::from_source(cargo, machine.target)?
+    } else {
+        RustFor::new(cargo, machine.target)?
+    };
+    eprintln!("{}: {}", machine.target, rust.description);
+    let firmware = Firmware {
+        cargo,
+        rust: &rust,
+        out: cargo.target_folder(if options.from_source {
+            "on-target-source"
+        } else {
+            "on-target"
+        }),
+    };
+    // One by one: built together, the features that one asks for would be in all of them.
+    let suites = ["f32", "f64"].map(|scalar| (scalar, format!("suite-{scalar}")));
+    firmware.build("suite", &[])?;
+    let minimal = firmware.build("minimal", &[])?;
+    let control = firmware.build("control", &[])?;
+    let logging = firmware.build("logging", &[("DEFMT_LOG", "debug")])?;
+    let reference = Reference::of_this_machine(cargo)?;
+
+    let mut failures = Vec::new();
+    let mut keep = |result: Result<(), String>| failures.extend(result.err());
+    let (mut checks, mut suite_text, mut suite_stack) = (0, 0, 0);
+    for (scalar, name) in &suites {
+        let program = minimal.with_file_name(name);
+        match reference.compare_suite(scalar, &machine.run(&program)?) {
+            Ok((count, stack)) => {
+                checks += count;
+                suite_stack = suite_stack.max(stack);
+            }
+            Err(e) => keep(Err(e)),
+        }
+        suite_text += Elf::read(&program)?.size(".text");
+    }
+    let report = Report::from_bytes(&machine.run(&minimal)?.stdout)?;
+    keep(reference.compare_smallest(&report));
+    keep(check_elf(&minimal));
+    keep(match check_elf(&control) {
+        Ok(()) => Err("the symbol check finds nothing in a program that panics".to_owned()),
+        Err(_) => Ok(()),
+    });
+    keep(logging::check(
+        &logging,
+        &machine.run(&logging)?.stdout,
+        &cargo.root().join(FOLDER).join("logging/expected.log"),
+    ));
+    let counts = machine.count(
+        &minimal,
+        &["dst_mark_start", "dst_mark_stopped", "dst_mark_done"],
+    )?;
+    let elf = Elf::read(&minimal)?;
+    let measured = Measured {
+        minimal_text: elf.size(".text"),
+        minimal_rodata: elf.size(".rodata"),
+        minimal_stack: report.stack,
+        workspace: report.workspace,
+        suite_text,
+        suite_stack,
+        euler_step: counts[0] / report.steps.max(1),
+        backward_step: counts[1] / report.steps.max(1),
+    };
+    eprintln!("{measured}");
+    let budgets = cargo.root().join(FOLDER).join("budgets.toml");
+    keep(measured.check(&budgets, machine.target));
+    if failures.is_empty() {
+        Ok(format!("{checks} checks, {}", measured.brief()))
+    } else {
+        Err(failures.join("\n"))
+    }
+}
+
+/// Lints of the firmware, for one target: the code is the same for all. Needs the target in the toolchain at hand,
+/// because Debian has no clippy for its rustc.
+pub(crate) fn clippy(cargo: &Cargo) -> Result<(), String> {
+    cargo.component("clippy", "clippy")?;
+    let rust = RustFor::new(cargo, "thumbv7em-none-eabihf")?;
+    if !rust.is_plain() {
+        eprintln!("no clippy for a core that is built from Debian's source");
+        return Ok(());
+    }
+    let mut command = rust.command(cargo, &cargo.root().join(FOLDER), "clippy");
+    command
+        .args(["--release", "--workspace"])
+        .env("CARGO_TARGET_DIR", cargo.target_folder("on-target"))
+        .args(["--", "-D", "warnings"]);
+    succeed(&mut command)
+}
+
+/// Fails if `cargo fmt` would change the firmware.
+pub(crate) fn fmt(cargo: &Cargo) -> Result<(), String> {
+    cargo.component("fmt", "rustfmt")?;
+    let mut command = cargo.command();
+    command
+        .current_dir(cargo.root().join(FOLDER))
+        .args(["fmt", "--all", "--check"]);
+    succeed(&mut command)
+}
+
+/// Builds firmware for one target.
+struct Firmware<'a> {
+    cargo: &'a Cargo,
+    rust: &'a RustFor,
+    out: PathBuf,
+}
+
+impl Firmware<'_> {
+    fn build(&self, name: &str, variables: &[(&str, &str)]) -> Result<PathBuf, String> {
+        let folder = self.cargo.root().join(FOLDER);
+        let mut command = self.rust.command(self.cargo, &folder, "build");
+        command
+            .args(["--quiet", "--locked", "--release", "--package", name])
+            .env("CARGO_TARGET_DIR", &self.out)
+            .envs(variables.iter().copied());
+        succeed(&mut command)?;
+        Ok(Path::new(&self.out)
+            .join(self.rust.target)
+            .join("release")
+            .join(name))
+    }
+}
+
+/// Runs a command to its end; an error repeats it.
+fn succeed(command: &mut Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?}: {status}")),
+        Err(e) => Err(format!("{command:?}: {e}")),
+    }
+}

@@ -1,0 +1,134 @@
+//! What the host finds, and the comparison with what firmware found.
+
+use std::process::Output;
+
+use crate::cargo::Cargo;
+
+/// The lines of the host.
+pub(crate) struct Reference {
+    checks: Vec<String>,
+    smallest: Vec<u32>,
+}
+
+/// What the smallest program reports, in the order of `dst_models::smallest::Report`.
+pub(crate) struct Report {
+    words: Vec<u32>,
+    pub(crate) steps: u64,
+    pub(crate) stack: u64,
+    pub(crate) workspace: u64,
+}
+
+/// Failure, N, evaluations, T and the gradients; stack and workspace follow.
+const RESULTS: usize = 11;
+
+impl Report {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let words: Vec<u32> = bytes
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect();
+        let &[_, steps, .., stack, workspace] = words.as_slice() else {
+            return Err(format!("the smallest program reports {bytes:?}"));
+        };
+        Ok(Self {
+            words,
+            steps: steps.into(),
+            stack: stack.into(),
+            workspace: workspace.into(),
+        })
+    }
+}
+
+impl Reference {
+    /// Runs the same checks here. In a process of its own: xtask must work when the engine does not compile.
+    pub(crate) fn of_this_machine(cargo: &Cargo) -> Result<Self, String> {
+        let output = cargo
+            .command()
+            .args(["run", "--quiet", "--release", "--package", "dst-models"])
+            .args(["--example", "reference"])
+            .output()
+            .map_err(|e| format!("cargo does not start: {e}"))?;
+        if !output.status.success() {
+            return Err(format!(
+                "the reference of the host: {}",
+                String::from_utf8_lossy(&output.stderr)
+            ));
+        }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut checks: Vec<String> = text.lines().map(str::to_owned).collect();
+        let smallest = checks.pop().unwrap_or_default();
+        let words = smallest.strip_prefix("smallest ").unwrap_or_default();
+        let smallest = words
+            .split_whitespace()
+            .map(|word| u32::from_str_radix(word, 16))
+            .collect::<Result<_, _>>()
+            .map_err(|e| format!("{smallest}: {e}"))?;
+        Ok(Self { checks, smallest })
+    }
+
+    /// Compares the checks of one scalar line by line; returns their number and the stack they took.
+    pub(crate) fn compare_suite(
+        &self,
+        scalar: &str,
+        output: &Output,
+    ) -> Result<(usize, u64), String> {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<&str> = text.lines().collect();
+        let failed: Vec<&str> = lines
+            .iter()
+            .copied()
+            .filter(|line| line.contains("FAIL"))
+            .collect();
+        if !output.status.success() || !failed.is_empty() {
+            let said = if failed.is_empty() {
+                lines.iter().rev().take(3).rev().copied().collect()
+            } else {
+                failed
+            };
+            return Err(format!(
+                "the suite ends with {}: {} {}",
+                output.status,
+                said.join("; "),
+                String::from_utf8_lossy(&output.stderr).trim()
+            ));
+        }
+        let part = format!(" {scalar} ");
+        let checks = self.checks.iter().filter(|line| line.contains(&part));
+        let (mut count, mut different) = (0, Vec::new());
+        for (i, host) in checks.enumerate() {
+            count += 1;
+            match lines.get(i) {
+                Some(line) if line == host => {}
+                line => different.push(format!(
+                    "host:   {host}\ntarget: {}",
+                    line.unwrap_or(&"nothing")
+                )),
+            }
+        }
+        if !different.is_empty() {
+            return Err(format!(
+                "{} of {} checks differ from the host's:\n{}",
+                different.len(),
+                count,
+                different.join("\n")
+            ));
+        }
+        let stack = lines.iter().find_map(|line| line.strip_prefix("stack "));
+        let stack = stack.and_then(|bytes| bytes.parse().ok());
+        if count == 0 {
+            return Err(format!("the host has no checks in {scalar}"));
+        }
+        Ok((count, stack.ok_or("the suite does not tell its stack")?))
+    }
+
+    /// The smallest run must find the same.
+    pub(crate) fn compare_smallest(&self, report: &Report) -> Result<(), String> {
+        let (host, target) = (self.smallest.get(..RESULTS), report.words.get(..RESULTS));
+        if host.is_some() && host == target && host.is_some_and(|words| words[0] == 0) {
+            return Ok(());
+        }
+        Err(format!(
+            "the smallest run: host {host:x?}, target {target:x?}"
+        ))
+    }
+}
