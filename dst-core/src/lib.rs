@@ -77,7 +77,9 @@
 //! - **Memory.** Everything is borrowed from a [`Memory`] or a [`Workspace`]; sizes come from `const fn`s. A checkpoint schedule
 //!   that does not know N in advance stays within a few percent of the offline optimum (table in [`checkpoint`]).
 //! - **Same bits.** Only IEEE arithmetic and `libm`, sums in a fixed order: the gradient does not depend on slots, budgets or target.
+//! - **Between ticks nothing is borrowed** if you [`suspend`](Run::suspend): what remains is plain data and your memory.
 //! - **A stop is a status, not an error.** [`Error`] is for what has no answer.
+//! - **No panic** holds for builds without overflow checks, Cargo's default for release.
 //! - **Not for**: adaptive step sizes (they are in `dst-std`), stochastic iterations, criteria without a derivative.
 //!
 //! # Features

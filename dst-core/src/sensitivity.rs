@@ -77,7 +77,7 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
         let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
             return cost.pullback.is_none();
         };
-        let (n, s, stages) = (steps as u64, slots as u64, I::STAGES as u64);
+        let (n, s, stages) = (steps, slots, I::STAGES);
         let evaluations = n.saturating_mul(stages).saturating_add(1);
         // Recomputed steps, records that were not kept, and the pullbacks themselves.
         let recomputed = optimum(n, s).saturating_sub(n);
@@ -89,16 +89,16 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
         let adjoint = recomputed
             .saturating_add(rerecorded)
             .saturating_mul(stages)
-            .saturating_add(evaluations.saturating_mul(u64::from(pullback)));
+            .saturating_add(evaluations.saturating_mul(pullback as usize));
         let x0 = if self.goal.x0_gradient {
             dims.states
         } else {
             0
         };
-        let directions = dims.params.saturating_add(x0) as u64;
+        let directions = dims.params.saturating_add(x0);
         let tangent = directions
             .div_ceil(s.max(1))
-            .saturating_add(directions.saturating_mul(u64::from(pushforward)))
+            .saturating_add(directions.saturating_mul(pushforward as usize))
             .saturating_mul(evaluations);
         tangent < adjoint
     }

@@ -11,24 +11,31 @@
 //! with `r` the least number such that `l <= beta(a, r)`: the `q`-th repetition is paid by all
 //! steps but the `beta(a, q)` that need only `q`. It is convex in `l`, with slope `r`.
 //!
-//! Every function is exact or saturates at `u64::MAX`, for all arguments, in at most a few hundred
+//! Counts are `usize`: 32 bits serve a small machine better than 64, and no run there takes 2^32
+//! steps. Every function is exact or saturates at `usize::MAX`, for all arguments, in at most a few hundred
 //! multiplications (a search over `r` by doubling and halving, never a walk).
+
+/// Wide enough for a product of two counts.
+#[cfg(target_pointer_width = "64")]
+type Wide = u128;
+#[cfg(not(target_pointer_width = "64"))]
+type Wide = u64;
 
 /// `C(s + r, s)`: the longest run that `s` slots reverse with at most `r` repetitions of a step.
 ///
-/// Saturates at `u64::MAX`.
+/// Saturates at `usize::MAX`.
 #[must_use]
-pub const fn beta(s: u64, r: u64) -> u64 {
+pub const fn beta(s: usize, r: usize) -> usize {
     let (few, many) = if s < r { (s, r) } else { (r, s) };
-    let mut b: u64 = 1;
-    let mut i: u64 = 0;
+    let mut b: usize = 1;
+    let mut i: usize = 0;
     // The running product C(many + i, i) is an integer, so that the division is exact; it at
-    // least doubles each time, so that there are at most 64 rounds.
-    while i < few && b < u64::MAX {
+    // least doubles each time, so that there are few rounds.
+    while i < few && b < usize::MAX {
         i += 1;
         b = match many.checked_add(i) {
             Some(factor) => scale(b, factor, i),
-            None => u64::MAX,
+            None => usize::MAX,
         };
     }
     b
@@ -36,12 +43,12 @@ pub const fn beta(s: u64, r: u64) -> u64 {
 
 /// The least `r` with `l <= beta(a, r)`: how often some step of `l` is advanced over.
 ///
-/// `u64::MAX` if there is none (`a = 0` and `l > 1`).
+/// `usize::MAX` if there is none (`a = 0` and `l > 1`).
 #[must_use]
-pub const fn repetitions(l: u64, a: u64) -> u64 {
+pub const fn repetitions(l: usize, a: usize) -> usize {
     match a {
         _ if l <= 1 => 0,
-        0 => u64::MAX,
+        0 => usize::MAX,
         1 => l - 1,
         _ => search(l, a, 0),
     }
@@ -50,14 +57,14 @@ pub const fn repetitions(l: u64, a: u64) -> u64 {
 /// `t(l, a)`: the least number of advances that reverse `l` steps from their first state with `a`
 /// slots, that state's included. Saturates.
 #[must_use]
-pub const fn advances(l: u64, a: u64) -> u64 {
+pub const fn advances(l: usize, a: usize) -> usize {
     cost(l, a, 0).0
 }
 
 /// The least number of forward steps, those of the first sweep included, of a run of `n` steps
 /// whose length is known beforehand, reversed with `s` slots and the last state but one at hand.
 #[must_use]
-pub const fn optimum(n: u64, s: u64) -> u64 {
+pub const fn optimum(n: usize, s: usize) -> usize {
     if n == 0 {
         0
     } else {
@@ -71,7 +78,7 @@ pub const fn optimum(n: u64, s: u64) -> u64 {
 /// At most `l - 1`, which leads to the last step's state, and equal to it if there is no slot
 /// to store anything (`a <= 1`).
 #[must_use]
-pub const fn split(l: u64, a: u64) -> u64 {
+pub const fn split(l: usize, a: usize) -> usize {
     if l <= 1 {
         return 0;
     }
@@ -84,7 +91,7 @@ pub const fn split(l: u64, a: u64) -> u64 {
 
 /// [`split`] for known `lower = beta(a, r - 1)` and `beside = beta(a - 1, r - 1)`.
 #[inline]
-pub(super) const fn split_at(l: u64, lower: u64, beside: u64) -> u64 {
+pub(super) const fn split_at(l: usize, lower: usize, beside: usize) -> usize {
     // The first part must manage with r - 1 further repetitions; the second is not made shorter
     // than what r - 1 repetitions give for nothing.
     let m = if l - beside < lower {
@@ -97,30 +104,30 @@ pub(super) const fn split_at(l: u64, lower: u64, beside: u64) -> u64 {
 
 /// `x * num / den`, rounded down, saturating.
 #[inline]
-pub(super) const fn scale(x: u64, num: u64, den: u64) -> u64 {
+pub(super) const fn scale(x: usize, num: usize, den: usize) -> usize {
     match x.checked_mul(num) {
         Some(product) => match product.checked_div(den) {
             Some(quotient) => quotient,
-            None => u64::MAX,
+            None => usize::MAX,
         },
         None => scale_wide(x, num, den),
     }
 }
 
-/// [`scale`] for products beyond 64 bits: by hand, since this is rare, and a 128-bit division is
+/// [`scale`] for products too wide: by hand, since this is rare, and a division of twice the width is
 /// a large routine on a small machine.
 #[cold]
-const fn scale_wide(x: u64, num: u64, den: u64) -> u64 {
-    let product = x as u128 * num as u128;
-    let (mut rest, mut digits) = ((product >> 64) as u64, product as u64);
+const fn scale_wide(x: usize, num: usize, den: usize) -> usize {
+    let product = x as Wide * num as Wide;
+    let (mut rest, mut digits) = ((product >> usize::BITS) as usize, product as usize);
     if rest >= den {
-        return u64::MAX;
+        return usize::MAX;
     }
     let mut i = 0;
-    while i < 64 {
+    while i < usize::BITS {
         // Quotient bits enter `digits` on the right as those of the product leave on the left.
-        let carry = rest >> 63 == 1;
-        rest = rest << 1 | digits >> 63;
+        let carry = rest >> (usize::BITS - 1) == 1;
+        rest = rest << 1 | digits >> (usize::BITS - 1);
         digits <<= 1;
         if carry || rest >= den {
             rest = rest.wrapping_sub(den);
@@ -132,12 +139,12 @@ const fn scale_wide(x: u64, num: u64, den: u64) -> u64 {
 }
 
 /// `(t(l, a), r(l, a))` for any arguments, looked for around `r = near`.
-pub(super) const fn cost(l: u64, a: u64, near: u64) -> (u64, u64) {
+pub(super) const fn cost(l: usize, a: usize, near: usize) -> (usize, usize) {
     if l <= 1 {
         return (0, 0);
     }
     if a == 0 {
-        return (u64::MAX, u64::MAX);
+        return (usize::MAX, usize::MAX);
     }
     if a == 1 {
         // l (l - 1) / 2, halving the even factor.
@@ -168,11 +175,11 @@ pub(super) const fn cost(l: u64, a: u64, near: u64) -> (u64, u64) {
     // C(a + r, r - 1) = beta(a, r - 1) (a + r) / (a + 1), where beta(a, r - 1) < l is exact. If it
     // does not fit, t, which is larger, does not either.
     let saved = scale(b, a.saturating_add(r), a.saturating_add(1));
-    let t = (r as u128 * l as u128).saturating_sub(saved as u128);
-    if saved == u64::MAX || t > u64::MAX as u128 {
-        (u64::MAX, r)
+    let t = (r as Wide * l as Wide).saturating_sub(saved as Wide);
+    if saved == usize::MAX || t > usize::MAX as Wide {
+        (usize::MAX, r)
     } else {
-        (t as u64, r)
+        (t as usize, r)
     }
 }
 
@@ -182,20 +189,20 @@ const TERMS: usize = 4;
 /// `beta(a, 1..)` for one `a`: Pascal's triangle, read row by row.
 #[derive(Clone, Copy)]
 pub(super) struct Row {
-    a: u64,
-    terms: [u64; TERMS],
+    a: usize,
+    terms: [usize; TERMS],
 }
 
 impl Row {
     /// The row of `a`.
     #[inline]
-    pub(super) fn new(a: u64) -> Self {
-        let (mut terms, mut b, mut q) = ([0; TERMS], 1u64, 0);
+    pub(super) fn new(a: usize) -> Self {
+        let (mut terms, mut b, mut q) = ([0; TERMS], 1usize, 0);
         for term in &mut terms {
             q += 1;
-            // An overflow before the division stands for more than 2^60 steps.
+            // An overflow before the division stands for a run that never ends.
             let product = b.checked_mul(a.saturating_add(q));
-            b = product.and_then(|p| p.checked_div(q)).unwrap_or(u64::MAX);
+            b = product.and_then(|p| p.checked_div(q)).unwrap_or(usize::MAX);
             *term = b;
         }
         Self { a, terms }
@@ -203,7 +210,7 @@ impl Row {
 
     /// `a`.
     #[inline]
-    pub(super) const fn slots(&self) -> u64 {
+    pub(super) const fn slots(&self) -> usize {
         self.a
     }
 
@@ -211,7 +218,7 @@ impl Row {
     #[inline]
     pub(super) fn below(&self) -> Self {
         let a = self.a.saturating_sub(1);
-        if self.terms.last() == Some(&u64::MAX) {
+        if self.terms.last() == Some(&usize::MAX) {
             return Self::new(a);
         }
         let (mut terms, mut left) = (self.terms, 1);
@@ -225,25 +232,29 @@ impl Row {
 
     /// `(t(l, a), r(l, a))`; `near` is a guess at `r`, used if it is large.
     #[inline]
-    pub(super) fn cost(&self, l: u64, near: u64) -> (u64, u64) {
-        if self.terms.last().is_none_or(|&b| l > b.min(1 << 60)) {
+    pub(super) fn cost(&self, l: usize, near: usize) -> (usize, usize) {
+        if self
+            .terms
+            .last()
+            .is_none_or(|&b| l > b.min(usize::MAX >> 4))
+        {
             return cost(l, self.a, near);
         }
         // The sum of the module's head, without branches.
-        let (mut t, mut r) = (l.saturating_sub(1), u64::from(l > 1));
+        let (mut t, mut r) = (l.saturating_sub(1), usize::from(l > 1));
         for &b in self.terms.iter().take(TERMS - 1) {
             t += l.saturating_sub(b);
-            r += u64::from(l > b);
+            r += usize::from(l > b);
         }
         (t, r)
     }
 }
 
 /// The least `r` with `l <= beta(a, r)`, for `a > 0`, looked for around `near`.
-const fn search(l: u64, a: u64, near: u64) -> u64 {
+const fn search(l: usize, a: usize, near: usize) -> usize {
     // Invariant once bracketed: beta(a, low) < l <= beta(a, high).
     let (mut low, mut high);
-    let mut stride = 1u64;
+    let mut stride = 1usize;
     if beta(a, near) < l {
         low = near;
         high = near.saturating_add(1);

@@ -78,10 +78,10 @@ pub struct Mark {
     /// The step whose state the slot holds.
     step: usize,
     /// Forward: the advances `t` that reverse the segment. Reversal: `beta(a, reps - 1)`.
-    cost: u64,
+    cost: usize,
     /// Forward: the loss of giving up the best mark from here down, as far as marks above this
     /// one have no part in it. Reversal: how often the segment's steps have been run.
-    best: i64,
+    best: isize,
     /// The slot.
     slot: u32,
     /// Forward: `r` of the segment, and a flag that the best mark is this one. Reversal: `r`, or

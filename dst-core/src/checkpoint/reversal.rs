@@ -159,8 +159,8 @@ impl<'m> Reversal<'m> {
                 };
             }
         }
-        let l = (k - from) as u64 + 1;
-        let a = (slots - self.state.len) as u64 + 1;
+        let l = k - from + 1;
+        let a = slots - self.state.len + 1;
         let m = match free.first_mut() {
             None => l - 1,
             Some(next) => top.divide(l, a, next),
@@ -168,7 +168,7 @@ impl<'m> Reversal<'m> {
         // The steps from here to there are run once more; those beyond keep their count.
         top.best += 1;
         self.state.most = self.state.most.max(top.best as usize);
-        self.state.at = from + m as usize;
+        self.state.at = from + m;
         Action::Advance {
             from,
             to: self.state.at,
@@ -193,13 +193,13 @@ impl<'m> Reversal<'m> {
 impl Mark {
     /// How far to advance from this mark to the next one, of `l` steps with `a > 1` slots.
     #[inline]
-    fn divide(&mut self, l: u64, a: u64, next: &mut Self) -> u64 {
+    fn divide(&mut self, l: usize, a: usize, next: &mut Self) -> usize {
         if self.reps == 0 {
             let r = repetitions(l, a).max(1);
             self.reps = u32::try_from(r).unwrap_or(u32::MAX);
             self.cost = beta(a, r - 1);
         }
-        let mut r = u64::from(self.reps);
+        let mut r = self.reps as usize;
         // As the segment gets shorter, r falls; the two last values need no division.
         while l <= self.cost && r > 1 {
             r -= 1;

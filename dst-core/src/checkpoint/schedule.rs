@@ -50,17 +50,17 @@ use core::cell::Cell;
 /// No step: the schedule wants no further state.
 const NEVER: usize = usize::MAX;
 /// The loss of a mark that must stay; small enough to add to.
-const NO_VICTIM: i64 = i64::MAX / 4;
+const NO_VICTIM: isize = isize::MAX / 4;
 /// Flag in a mark's `reps`: the best mark to give up, from here down, is this one.
 const HERE: u32 = 1 << 31;
 /// Among equals the deeper mark goes, in so many levels from the top, and the upper one below
 /// them: that keeps the work for many slots small.
-const TIES: u64 = 32;
+const TIES: usize = 32;
 
 impl Mark {
     /// `r` of the segment, when last looked at.
-    const fn guess(&self) -> u64 {
-        (self.reps & !HERE) as u64
+    const fn guess(&self) -> usize {
+        (self.reps & !HERE) as usize
     }
 }
 
@@ -111,7 +111,7 @@ impl<'m> Schedule<'m> {
     pub fn new(marks: &'m mut [Mark]) -> Option<Self> {
         let slots = marks.len().min(u32::MAX as usize);
         let marks = marks.get_mut(..slots)?;
-        let longest = |r| usize::try_from(beta(slots as u64, r)).unwrap_or(usize::MAX);
+        let longest = |r| beta(slots, r);
         let state = ScheduleState {
             near: longest(3),
             far: longest(7),
@@ -202,15 +202,7 @@ impl<'m> Schedule<'m> {
             let between = cells
                 .get(self.state.base + 1..=self.state.head)
                 .unwrap_or_default();
-            if let [first, .., last] = between {
-                let settled = last.get();
-                for pair in between.windows(2).rev() {
-                    if let [from, to] = pair {
-                        to.set(from.get());
-                    }
-                }
-                first.set(settled);
-            }
+            between.windows(2).rev().for_each(exchange);
             self.state.base += 1;
             self.turn();
             if self.state.base + 1 == self.state.len {
@@ -236,13 +228,10 @@ impl<'m> Schedule<'m> {
         let victim = self.state.victim;
         let cells = Cell::from_mut(&mut *self.marks).as_slice_of_cells();
         let upper = cells.get(victim..).unwrap_or_default();
-        let slot = upper.first().map_or(0, |m| m.get().slot);
-        for pair in upper.windows(2) {
-            if let [to, from] = pair {
-                to.set(from.get());
-            }
-        }
+        upper.windows(2).for_each(exchange);
+        let mut slot = 0;
         if let Some(top) = upper.last() {
+            slot = top.get().slot;
             top.set(Mark {
                 step,
                 slot,
@@ -256,7 +245,7 @@ impl<'m> Schedule<'m> {
 
     /// Brings `cost`, `reps` and `best` up to date, from mark `first` to the last but one.
     fn survey(&mut self, first: usize) {
-        let mut wide = Row::new((self.marks.len() - first) as u64 + 1);
+        let mut wide = Row::new(self.marks.len() - first + 1);
         let cells = Cell::from_mut(&mut *self.marks).as_slice_of_cells();
         let mut below = first
             .checked_sub(1)
@@ -266,17 +255,17 @@ impl<'m> Schedule<'m> {
             let [here, above] = pair else { continue };
             let mut mark = here.get();
             let row = wide.below();
-            let l = (above.get().step - mark.step) as u64;
+            let l = above.get().step - mark.step;
             let (t, r) = row.cost(l, mark.guess());
             mark.cost = t;
             mark.reps = (r as u32) & !HERE;
             mark.best = NO_VICTIM;
             if let Some(low) = below {
-                let joint = l + (mark.step - low.step) as u64;
+                let joint = l + (mark.step - low.step);
                 let (joint, _) = wide.cost(joint, low.guess());
                 let (raised, _) = wide.cost(l, r);
-                let local = joint.wrapping_sub(low.cost).wrapping_sub(t) as i64;
-                let deeper = low.best.saturating_add(raised.wrapping_sub(t) as i64);
+                let local = joint.wrapping_sub(low.cost).wrapping_sub(t) as isize;
+                let deeper = low.best.saturating_add(raised.wrapping_sub(t) as isize);
                 mark.best = deeper.min(local);
                 if local < deeper || local == deeper && row.slots() > TIES {
                     mark.reps |= HERE;
@@ -293,13 +282,13 @@ impl<'m> Schedule<'m> {
         let [.., under, top] = &*self.marks else {
             return;
         };
-        let length = (top.step - under.step) as u64;
+        let length = top.step - under.step;
         // Both t(d, 2) and t(length + d, 2) - t(length, 2) grow by a slope r with d, and r grows
         // by one whenever the length passes beta(2, r).
-        let (mut fresh, mut r, mut end) = (0u64, 0u64, 1u64);
-        let (mut moved, mut q) = (0u64, under.guess());
+        let (mut fresh, mut r, mut end) = (0usize, 0usize, 1usize);
+        let (mut moved, mut q) = (0usize, under.guess());
         let mut moved_end = ((q + 1) * (q + 2) / 2).saturating_sub(length);
-        let mut d = 0u64;
+        let mut d = 0usize;
         let mut k = top.step;
         loop {
             d += 1;
@@ -315,9 +304,9 @@ impl<'m> Schedule<'m> {
             fresh += r;
             moved += q;
             // Twice the look-ahead h: a run that goes on after step k has k + 1 steps at least.
-            let ahead = 2 + u64::from(k >= self.state.near) + u64::from(k >= self.state.far);
+            let ahead = 2 + usize::from(k >= self.state.near) + usize::from(k >= self.state.far);
             let won = d.saturating_mul(d - 1 + ahead);
-            let deep = (under.best.saturating_add_unsigned(fresh)).max(0) as u64;
+            let deep = (under.best.saturating_add_unsigned(fresh)).max(0) as usize;
             if won > deep.min(moved).saturating_mul(2) || k == NEVER {
                 self.state.next = k;
                 self.state.victim = if deep <= moved {
@@ -344,8 +333,8 @@ impl<'m> Schedule<'m> {
     /// The number of forward steps in all, those of the first sweep included, if the run stops
     /// after `n` steps with the states stored so far. Saturates.
     #[must_use]
-    pub fn forward_steps(&self, n: usize) -> u64 {
-        let mut total = n as u64;
+    pub fn forward_steps(&self, n: usize) -> usize {
+        let mut total = n;
         self.segments(n, |t, _| total = total.saturating_add(t));
         total
     }
@@ -353,14 +342,14 @@ impl<'m> Schedule<'m> {
     /// The largest number of times that any one step is run forward, the first sweep included, if
     /// the run stops after `n` steps with the states stored so far.
     #[must_use]
-    pub fn max_repetitions(&self, n: usize) -> u64 {
+    pub fn max_repetitions(&self, n: usize) -> usize {
         let mut most = 0;
         self.segments(n, |_, r| most = most.max(r));
         if n == 0 { 0 } else { most.saturating_add(1) }
     }
 
     /// `t` and `r` of every segment that is left to reverse after step `n - 1`.
-    fn segments(&self, n: usize, mut each: impl FnMut(u64, u64)) {
+    fn segments(&self, n: usize, mut each: impl FnMut(usize, usize)) {
         let part = |from, to| self.marks.get(from..to).unwrap_or_default().iter();
         let ring = (self.state.base + 1).min(self.state.len);
         let head = self.state.head.clamp(ring, self.state.len.max(ring));
@@ -368,11 +357,11 @@ impl<'m> Schedule<'m> {
             .chain(part(head, self.state.len))
             .chain(part(ring, head));
         let end = n.saturating_sub(1);
-        let mut a = self.slots() as u64;
+        let mut a = self.slots();
         let mut from = None;
         for step in marks.map(|m| m.step.min(end)).chain([end]) {
             if let Some(start) = from {
-                let (t, r) = Row::new(a).cost((step - start) as u64, 0);
+                let (t, r) = Row::new(a).cost(step - start, 0);
                 each(t, r);
                 a = a.saturating_sub(1);
             }
@@ -392,8 +381,25 @@ impl<'m> Schedule<'m> {
                 .head
                 .saturating_sub(self.state.base + 1)
                 .min(ring.len());
-            ring.rotate_left(turn);
+            // By reversals: a library rotation is twice the code of all the rest.
+            if let Some((before, after)) = ring.split_at_mut_checked(turn) {
+                before.reverse();
+                after.reverse();
+            }
+            ring.reverse();
         }
         Reversal::new(self.marks, self.state.len, n)
+    }
+}
+
+/// Exchanges two neighbours; over all pairs of a slice in order, its first entry moves to the end and the others one down. A
+/// plain copy of the others would do with half the moves, but the compiler makes a call of `memmove` of it, and that is 1.6 KiB
+/// of code on a small machine.
+fn exchange(pair: &[Cell<Mark>]) {
+    if let [a, b] = pair {
+        // Not `Cell::swap`, which can panic.
+        let (x, y) = (a.get(), b.get());
+        a.set(y);
+        b.set(x);
     }
 }

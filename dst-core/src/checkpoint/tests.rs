@@ -6,7 +6,7 @@ use std::vec::Vec;
 
 /// Runs `n` steps and their reversal on the numbers of states, and checks every action.
 /// Returns the number of forward steps. `late` states are stored when they are about to be lost.
-fn run(s: usize, n: usize, late: bool) -> u64 {
+fn run(s: usize, n: usize, late: bool) -> usize {
     let mut marks = vec![Mark::EMPTY; s];
     let mut slots: Vec<Option<usize>> = vec![None; s];
     let mut schedule = Schedule::new(&mut marks).unwrap();
@@ -22,7 +22,7 @@ fn run(s: usize, n: usize, late: bool) -> u64 {
     }
     let (expected, most) = (schedule.forward_steps(n), schedule.max_repetitions(n));
     let mut reversal = schedule.reverse(n);
-    let (mut total, mut left, mut state) = (n as u64, n, n.checked_sub(1));
+    let (mut total, mut left, mut state) = (n, n, n.checked_sub(1));
     loop {
         assert_eq!(reversal.remaining(), left);
         match reversal.next_action() {
@@ -40,7 +40,7 @@ fn run(s: usize, n: usize, late: bool) -> u64 {
                 assert_eq!(state, Some(from));
                 assert!(from < to && to < left);
                 runs[from..to].iter_mut().for_each(|r| *r += 1);
-                total += (to - from) as u64;
+                total += to - from;
                 state = Some(to);
             }
             Action::Save { slot, step } => {
@@ -60,9 +60,9 @@ fn run(s: usize, n: usize, late: bool) -> u64 {
         runs.iter().copied().max().unwrap_or(0),
         "s={s} n={n}"
     );
-    assert_eq!(reversal.max_repetitions() as u64, most, "s={s} n={n}");
+    assert_eq!(reversal.max_repetitions(), most, "s={s} n={n}");
     assert_eq!(total, expected, "s={s} n={n}");
-    assert!(total >= optimum(n as u64, s as u64));
+    assert!(total >= optimum(n, s));
     total
 }
 
@@ -93,14 +93,14 @@ fn every_action_is_possible() {
 fn short_runs_repeat_nothing() {
     for s in 1..40 {
         for n in 0..=s {
-            assert_eq!(run(s, n, false), n as u64);
-            assert_eq!(run(s, n, true), n as u64);
+            assert_eq!(run(s, n, false), n);
+            assert_eq!(run(s, n, true), n);
         }
     }
     assert!(Schedule::new(&mut []).is_none());
     // One slot leaves no choice.
     for n in 0..60 {
-        assert_eq!(run(1, n, true), optimum(n as u64, 1));
+        assert_eq!(run(1, n, true), optimum(n, 1));
     }
 }
 
@@ -108,11 +108,7 @@ fn short_runs_repeat_nothing() {
 fn late_saves_are_optimal_up_to_two_repetitions() {
     for s in 1..=14 {
         for n in 0..=beta(s, 2) {
-            assert_eq!(
-                run(s as usize, n as usize, true),
-                optimum(n, s),
-                "s={s} n={n}"
-            );
+            assert_eq!(run(s, n, true), optimum(n, s), "s={s} n={n}");
         }
     }
 }
@@ -125,14 +121,14 @@ fn the_greedy_phase_does_what_it_says() {
             let ends = marks.iter().skip(1).map(|m| m.0).chain([n - 1]);
             let parts = marks.iter().zip(ends).enumerate();
             parts
-                .map(|(i, (m, end))| advances((end - m.0) as u64, (s - i) as u64))
-                .sum::<u64>()
+                .map(|(i, (m, end))| advances(end - m.0, s - i))
+                .sum::<usize>()
         };
         let mut lent = vec![Mark::EMPTY; s];
         let mut schedule = Schedule::new(&mut lent).unwrap();
         let mut marks: Vec<(usize, usize)> = Vec::new();
         for k in 0..1500 {
-            let r = repetitions(k as u64 + 1, s as u64);
+            let r = repetitions(k + 1, s);
             let (h, i) = if r < 4 {
                 (1, 1)
             } else if r < 8 {
@@ -142,7 +138,7 @@ fn the_greedy_phase_does_what_it_says() {
             };
             let score = |c: &[(usize, usize)]| cost(c, k + 1 + h) + cost(c, k + 1 + i);
             let mut wanted = None;
-            if k as u64 > beta(s as u64, 2) - 3 {
+            if k > beta(s, 2) - 3 {
                 let mut best = score(&marks);
                 for j in 1..s {
                     let mut other = marks.clone();
@@ -179,7 +175,7 @@ fn ratios(s: usize, late: bool) -> (f64, f64) {
             if n % 997 == 0 {
                 assert_eq!(steps, run(s, n, late));
             }
-            let ratio = steps as f64 / optimum(n as u64, s as u64) as f64;
+            let ratio = steps as f64 / optimum(n, s) as f64;
             sum += ratio;
             most = most.max(ratio);
         }
@@ -208,22 +204,20 @@ fn close_to_the_optimum_at_every_length() {
 fn binomials_solve_the_recurrence() {
     // t(l, a) = min over m of m + t(m, a) + t(l - m, a - 1), t(l, 1) = l (l - 1) / 2.
     const L: usize = 160;
-    let mut last: Vec<u64> = (0..=L as u64)
-        .map(|l| l * l.saturating_sub(1) / 2)
-        .collect();
-    for a in 1..=8u64 {
+    let mut last: Vec<usize> = (0..=L).map(|l| l * l.saturating_sub(1) / 2).collect();
+    for a in 1..=8usize {
         let mut t = vec![0; L + 1];
         for l in 2..=L {
-            t[l] = (1..l).map(|m| m as u64 + t[m] + last[l - m]).min().unwrap();
+            t[l] = (1..l).map(|m| m + t[m] + last[l - m]).min().unwrap();
             if a == 1 {
                 t[l] = last[l];
             } else {
-                let m = split(l as u64, a) as usize;
-                assert_eq!(m as u64 + t[m] + last[l - m], t[l], "split of {l} with {a}");
+                let m = split(l, a);
+                assert_eq!(m + t[m] + last[l - m], t[l], "split of {l} with {a}");
             }
-            assert_eq!(advances(l as u64, a), t[l], "l={l} a={a}");
-            let r = repetitions(l as u64, a);
-            assert!(l as u64 <= beta(a, r) && (r == 0 || l as u64 > beta(a, r - 1)));
+            assert_eq!(advances(l, a), t[l], "l={l} a={a}");
+            let r = repetitions(l, a);
+            assert!(l <= beta(a, r) && (r == 0 || l > beta(a, r - 1)));
         }
         last = t;
     }
@@ -247,15 +241,15 @@ fn binomials_known_and_extreme() {
     }
     assert_eq!(
         (optimum(0, 3), optimum(1, 3), optimum(1, 0), optimum(2, 0)),
-        (0, 1, 1, u64::MAX)
+        (0, 1, 1, usize::MAX)
     );
-    for a in 0..60u64 {
+    for a in 0..60usize {
         for r in 0..60 {
-            let exact = (1..=u128::from(a)).fold(1u128, |b, i| b * (u128::from(r) + i) / i);
-            assert_eq!(beta(a, r), u64::try_from(exact).unwrap_or(u64::MAX));
+            let exact = (1..=(a as u128)).fold(1u128, |b, i| b * ((r as u128) + i) / i);
+            assert_eq!(beta(a, r), usize::try_from(exact).unwrap_or(usize::MAX));
         }
     }
-    let big = u64::MAX;
+    let big = usize::MAX;
     assert_eq!(
         (beta(big, big), beta(big, 1), beta(big, 0), beta(big - 1, 1)),
         (big, big, 1, big)
@@ -275,10 +269,10 @@ fn binomials_known_and_extreme() {
         (big, big, big - 1)
     );
     // A product overflows on the way, the result (r = 3) does not.
-    let (l, a) = (1u64 << 62, 1u64 << 31);
+    let (l, a) = (1usize << 62, 1usize << 31);
     assert_eq!(
-        u128::from(advances(l, a)),
-        3 * u128::from(l) - u128::from(a + 3) * u128::from(a + 2) / 2
+        (advances(l, a) as u128),
+        3 * (l as u128) - (a as u128 + 3) * (a as u128 + 2) / 2
     );
     for a in [1, 2, 3, 7, 1000, 1 << 31, 1 << 33, big] {
         for l in [0, 1, 2, 3, 1 << 20, 1 << 40, big / 2, big] {

@@ -3,12 +3,12 @@
 use std::num::IntErrorKind;
 
 /// A whole number that is at least `least`.
-fn whole(text: &str, least: u64) -> Result<u64, String> {
-    match text.parse::<u64>() {
+fn whole(text: &str, least: usize) -> Result<usize, String> {
+    match text.parse::<usize>() {
         Ok(value) if value >= least => Ok(value),
         Ok(_) => Err(format!("must be at least {least}")),
         Err(e) if *e.kind() == IntErrorKind::PosOverflow => {
-            Err(format!("must be at most {}", u64::MAX))
+            Err(format!("must be at most {}", usize::MAX))
         }
         Err(_) if is_negative_whole(text) => Err(format!("must be at least {least}")),
         Err(_) => Err("must be a whole number".to_owned()),
@@ -21,12 +21,12 @@ fn is_negative_whole(text: &str) -> bool {
 }
 
 /// 0, 1, 2, …
-pub(super) fn count(text: &str) -> Result<u64, String> {
+pub(super) fn count(text: &str) -> Result<usize, String> {
     whole(text, 0)
 }
 
 /// 1, 2, …
-pub(super) fn positive_count(text: &str) -> Result<u64, String> {
+pub(super) fn positive_count(text: &str) -> Result<usize, String> {
     whole(text, 1)
 }
 

@@ -9,9 +9,9 @@ use super::arguments::{count, positive_count};
 use super::{Failure, output};
 
 /// More forward steps than this are not carried out.
-const MOST_STEPS: u64 = 1_000_000_000;
+const MOST_STEPS: usize = 1_000_000_000;
 /// Longer runs are foretold where that is possible: their marks could fill the memory, and their counting the patience.
-const LONG_RUN: u64 = 1 << 24;
+const LONG_RUN: usize = 1 << 24;
 
 /// Count the forward steps that reversing a run takes with a few checkpoint slots.
 ///
@@ -25,10 +25,10 @@ Examples:
 pub(super) struct Args {
     /// Checkpoint slots: states that can be kept at once, the first included.
     #[arg(long, value_name = "S", value_parser = positive_count, allow_hyphen_values = true)]
-    slots: u64,
+    slots: usize,
     /// Steps of the run until it stops.
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
-    steps: u64,
+    steps: usize,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -37,14 +37,14 @@ pub(super) struct Args {
 /// What a reversal took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct Report {
-    slots: u64,
-    steps: u64,
+    slots: usize,
+    steps: usize,
     /// Forward steps carried out, those of the run included.
-    forward_steps: u64,
+    forward_steps: usize,
     /// The least possible for a length known beforehand.
-    optimum: u64,
+    optimum: usize,
     /// The largest number of times that one step was carried out.
-    max_repetitions: u64,
+    max_repetitions: usize,
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
@@ -52,14 +52,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     output::print(args.json, &report, |out| show(&report, out))
 }
 
-fn measure(slots: u64, steps: u64) -> Result<Report, Failure> {
+fn measure(slots: usize, steps: usize) -> Result<Report, Failure> {
     let optimum = optimum(steps, slots);
     within_reach(slots, steps, optimum)?;
     // Every state but the last has a slot of its own if there are that many; more are never used.
     let marks = slots.min(steps).max(1);
     let (forward_steps, max_repetitions) = match foretell(slots, steps) {
         Some(known) if steps > LONG_RUN => known,
-        _ => carry_out(marks as usize, steps)?,
+        _ => carry_out(marks, steps)?,
     };
     Ok(Report {
         slots,
@@ -70,7 +70,7 @@ fn measure(slots: u64, steps: u64) -> Result<Report, Failure> {
     })
 }
 
-fn within_reach(slots: u64, steps: u64, forward_steps: u64) -> Result<(), Failure> {
+fn within_reach(slots: usize, steps: usize, forward_steps: usize) -> Result<(), Failure> {
     if forward_steps <= MOST_STEPS {
         return Ok(());
     }
@@ -83,7 +83,7 @@ fn within_reach(slots: u64, steps: u64, forward_steps: u64) -> Result<(), Failur
 /// What [`carry_out`] would count, where no step is done more than twice: `None` elsewhere.
 ///
 /// There the online schedule is optimal at every length, which the tests check against the schedule itself.
-fn foretell(slots: u64, steps: u64) -> Option<(u64, u64)> {
+fn foretell(slots: usize, steps: usize) -> Option<(usize, usize)> {
     (steps <= beta(slots, 2)).then(|| {
         let repetitions = repetitions(steps, slots).max(steps.min(1));
         (optimum(steps, slots), repetitions)
@@ -91,8 +91,7 @@ fn foretell(slots: u64, steps: u64) -> Option<(u64, u64)> {
 }
 
 /// Runs and reverses, on step numbers alone. Returns the forward steps done and the most repetitions of one step.
-fn carry_out(slots: usize, n: u64) -> Result<(u64, u64), Failure> {
-    let n = n as usize;
+fn carry_out(slots: usize, n: usize) -> Result<(usize, usize), Failure> {
     let mut marks = vec![Mark::EMPTY; slots];
     let Some(mut schedule) = Schedule::new(&mut marks) else {
         return Err(Failure::Usage("--slots must be at least 1".to_owned()));
@@ -102,21 +101,21 @@ fn carry_out(slots: usize, n: u64) -> Result<(u64, u64), Failure> {
         schedule.save();
     }
     let foretold = (schedule.forward_steps(n), schedule.max_repetitions(n));
-    within_reach(slots as u64, n as u64, foretold.0)?;
-    if n as u64 > LONG_RUN {
+    within_reach(slots, n, foretold.0)?;
+    if n > LONG_RUN {
         // With the marks laid out, the reversal holds no surprise: the tests carry out what is foretold here.
         return Ok(foretold);
     }
     let mut reversal = schedule.reverse(n);
-    let mut forward_steps = n as u64;
+    let mut forward_steps = n;
     loop {
         match reversal.next_action() {
-            Action::Advance { from, to } => forward_steps += (to - from) as u64,
+            Action::Advance { from, to } => forward_steps += to - from,
             Action::Pull { .. } | Action::Load { .. } | Action::Save { .. } => {}
             Action::Done => break,
         }
     }
-    Ok((forward_steps, reversal.max_repetitions() as u64))
+    Ok((forward_steps, reversal.max_repetitions()))
 }
 
 fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -127,7 +126,7 @@ fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         optimum,
         max_repetitions,
     } = report;
-    let ratio = |a: u64, b: u64| if b == 0 { 1.0 } else { a as f64 / b as f64 };
+    let ratio = |a: usize, b: usize| if b == 0 { 1.0 } else { a as f64 / b as f64 };
     writeln!(out, "reversing {steps} steps with {slots} checkpoint slots")?;
     writeln!(out, "  forward steps, online   {forward_steps:>12}")?;
     writeln!(
@@ -150,9 +149,9 @@ mod tests {
     #[test]
     fn where_no_step_is_done_thrice_the_count_is_known_beforehand() {
         let mut foretold = 0;
-        for slots in 1..=24u64 {
+        for slots in 1..=24usize {
             for steps in 0..=beta(slots, 2) {
-                let marks = slots.min(steps).max(1) as usize;
+                let marks = slots.min(steps).max(1);
                 let known = foretell(slots, steps).expect("up to beta(s, 2)");
                 assert_eq!(
                     carry_out(marks, steps),
@@ -181,7 +180,7 @@ mod tests {
                     schedule.forward_steps(steps),
                     schedule.max_repetitions(steps),
                 );
-                let done = carry_out(slots, steps as u64).unwrap();
+                let done = carry_out(slots, steps).unwrap();
                 assert_eq!(foretold, done, "slots {slots}, steps {steps}");
             }
         }

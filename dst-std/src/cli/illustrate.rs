@@ -18,7 +18,7 @@ use super::{Failure, output};
 /// Runs are given up after this many steps.
 const MAX_STEPS: usize = 1_000_000;
 /// Reversals of more forward steps than this are refused: they take minutes.
-const MOST_FORWARD: u64 = 100_000_000;
+const MOST_FORWARD: usize = 100_000_000;
 
 /// Differentiate the stopping time of the paper's Figure 1 in twelve ways, and compare with the exact value.
 ///
@@ -44,7 +44,7 @@ pub(super) struct Args {
     eps: f64,
     /// Checkpoint slots of the backward sweep.
     #[arg(long, value_name = "S", default_value = "8", value_parser = positive_count, allow_hyphen_values = true)]
-    slots: u64,
+    slots: usize,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -55,7 +55,7 @@ struct Report {
     theta: f64,
     step: f64,
     epsilon: f64,
-    slots: u64,
+    slots: usize,
     exact: Exact,
     runs: Vec<Row>,
 }
@@ -162,8 +162,8 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
             return Err(not_stopped(name, args, at.steps, at.criterion));
         }
     };
-    let slots = args.slots.min(steps.max(1) as u64);
-    let forward = optimum(steps as u64, slots);
+    let slots = args.slots.min(steps.max(1));
+    let forward = optimum(steps, slots);
     if forward > MOST_FORWARD {
         return Err(Failure::NoAnswer(format!(
             "{name} stops after {steps} steps, whose reversal with {slots} slots takes {forward} forward steps; raise \
@@ -171,7 +171,7 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
         )));
     }
     for crossing in Crossing::ALL {
-        let mut memory = HeapMemory::new(&plan, flow, slots as usize);
+        let mut memory = HeapMemory::new(&plan, flow, slots);
         let answer = plan
             .crossing(crossing)
             .sensitivity(flow, &theta, &x0, &mut memory)

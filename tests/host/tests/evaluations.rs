@@ -83,7 +83,7 @@ fn one_gradient_forward_one_hessian_product_backward() {
             // Few slots: as many more as steps are recomputed.
             let (n, forward, again, products) =
                 measure(plan, &system, &counts, theta, x0, 4, false, crossing);
-            let extra = optimum(n as u64, 4) as usize - n;
+            let extra = optimum(n, 4) - n;
             assert_eq!((forward, products), (n + 1, n + 1), "{name}, 4 slots");
             assert!(
                 again >= extra + n - 1,
@@ -229,7 +229,7 @@ fn executed(n: usize, slots: usize) -> usize {
 fn stays_near_the_optimum(slots: usize, mean_bound: f64, max_bound: f64) {
     let (mut sum, mut max, mut worst) = (0.0, 0.0, 0);
     for n in 30..=10_000 {
-        let ratio = executed(n, slots) as f64 / optimum(n as u64, slots as u64) as f64;
+        let ratio = executed(n, slots) as f64 / optimum(n, slots) as f64;
         assert!(
             ratio >= 1.0,
             "below the optimum at N = {n}, s = {slots}: the count is wrong"
@@ -276,9 +276,9 @@ fn short_runs_and_few_slots() {
                 assert_eq!(steps, n, "everything is kept: N = {n}, s = {slots}");
             }
             if slots == 1 {
-                assert_eq!(steps as u64, advances(n as u64, 1) + 1);
+                assert_eq!(steps, advances(n, 1) + 1);
             }
-            assert!(steps as u64 >= optimum(n as u64, slots as u64));
+            assert!(steps >= optimum(n, slots));
         }
     }
 }
