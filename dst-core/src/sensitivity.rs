@@ -6,6 +6,7 @@ use crate::gradient::{Gradient, Sensitivity};
 use crate::integrator::Integrator;
 use crate::loss::{NoLoss, Weights};
 use crate::plan::{Mode, Plan};
+use crate::run::{Recording, Run};
 use crate::scalar::Scalar;
 use crate::system::System;
 use crate::workspace::{Workspace, record_len};
@@ -52,11 +53,10 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
     {
         let mut run = self.record(system, theta, x0, memory)?;
         run.complete()?;
-        let (slots, kept) = (run.recorder.schedule.slots(), run.recorder.keeps_records);
         let tangent = match self.goal.mode {
             Mode::Adjoint => false,
             Mode::Tangent => true,
-            Mode::Auto => self.tangent_is_cheaper(system, run.state.steps, slots, kept),
+            Mode::Auto => run.tangent_is_cheaper(),
         };
         if tangent {
             run.tangent()?.finish()
@@ -64,24 +64,33 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
             run.adjoint()?.finish()
         }
     }
+}
 
-    /// Compares the work after the stop, counted in evaluations of the rate.
-    fn tangent_is_cheaper<Y: System<S> + ?Sized>(
-        &self,
-        system: &Y,
-        steps: usize,
-        slots: usize,
-        kept: bool,
-    ) -> bool {
-        let (dims, cost) = (system.dims(), system.cost());
+impl<'m, S, Y, I, W, St> Run<'_, 'm, S, Y, I, W, Recording<'m, St>>
+where
+    S: Scalar,
+    Y: System<S> + ?Sized,
+    I: Integrator<S>,
+    W: Weights<S>,
+    St: Store<S>,
+{
+    /// Would the tangent mode cost less than the adjoint? Compares the work that is left after the stop, counted in
+    /// evaluations of the rate; a system that has one of the two only gets that one.
+    pub fn tangent_is_cheaper(&self) -> bool {
+        let (dims, cost) = (self.engine.dims, self.engine.system.cost());
         let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
             return cost.pullback.is_none();
         };
-        let (n, s, stages) = (steps, slots, I::STAGES);
+        let Recording {
+            schedule,
+            keeps_records,
+            ..
+        } = &self.recorder;
+        let (n, s, stages) = (self.state.steps, schedule.slots(), I::STAGES);
         let evaluations = n.saturating_mul(stages).saturating_add(1);
         // Recomputed steps, records that were not kept, and the pullbacks themselves.
         let recomputed = optimum(n, s).saturating_sub(n);
-        let rerecorded = if kept || record_len(dims, I::STAGES) == 0 {
+        let rerecorded = if *keeps_records || record_len(dims, I::STAGES) == 0 {
             0
         } else {
             n

@@ -2,10 +2,9 @@
 
 use core::mem::replace;
 
-use dst_core::checkpoint::optimum;
 use dst_core::{
     Adjoint, Gradient, Heun, Integrator, Mode, Progress, Recording, Rk4, Run, Scalar, Slots,
-    Status, System, Tangent, record_len,
+    Status, System, Tangent,
 };
 
 use crate::callbacks::{Callbacks, Weighting};
@@ -30,7 +29,6 @@ pub(crate) struct Question<S> {
     pub(crate) mode: Mode,
     pub(crate) time_weight: S,
     pub(crate) theta_only: bool,
-    pub(crate) slots: usize,
     pub(crate) keep_records: bool,
 }
 
@@ -79,10 +77,10 @@ impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
     /// What is refused here leaves the run as it is; later failures end it.
     #[inline(never)]
     fn start(&mut self, question: &Question<S>, callbacks: &Callbacks<S>) -> Outcome<()> {
-        let (steps, progress) = match self {
-            Self::Forward(run, progress) => (run.iterate().steps, *progress),
-            _ => return Err(self.out_of_order()),
+        let Self::Forward(run, progress) = self else {
+            return Err(self.out_of_order());
         };
+        let (steps, progress) = (run.iterate().steps, *progress);
         match progress {
             None => return Err(dst_status::DST_ERROR_NOT_STOPPED),
             _ if question.time_weight == S::ZERO => {}
@@ -96,7 +94,7 @@ impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
             _ if !TANGENT => false,
             Mode::Adjoint => false,
             Mode::Tangent => true,
-            Mode::Auto => tangent_is_cheaper(question, callbacks, steps, I::STAGES),
+            Mode::Auto => run.tangent_is_cheaper(),
         };
         let cost = callbacks.cost();
         if tangent && cost.pushforward.is_none() {
@@ -162,34 +160,6 @@ impl<S: Scalar, I: Integrator<S>> Stages<S, I> {
             _ => dst_status::DST_ERROR_ORDER,
         }
     }
-}
-
-/// Compares the work after the stop, counted in evaluations of the rate; the rule of [`dst_core::Plan::gradient`].
-fn tangent_is_cheaper<S: Scalar>(
-    question: &Question<S>,
-    callbacks: &Callbacks<S>,
-    steps: usize,
-    stages: usize,
-) -> bool {
-    let (dims, cost) = (callbacks.dims(), callbacks.cost());
-    let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
-        return cost.pullback.is_none();
-    };
-    let (n, s) = (steps, question.slots);
-    let kept = question.keep_records || record_len(dims, stages) == 0;
-    let evaluations = n.saturating_mul(stages).saturating_add(1);
-    let recomputed = optimum(n, s).saturating_sub(n);
-    let adjoint = recomputed
-        .saturating_add(if kept { 0 } else { n })
-        .saturating_mul(stages)
-        .saturating_add(evaluations.saturating_mul(pullback as usize));
-    let x0 = if question.theta_only { 0 } else { dims.states };
-    let directions = dims.params.saturating_add(x0);
-    let tangent = directions
-        .div_ceil(s.max(1))
-        .saturating_add(directions.saturating_mul(pushforward as usize))
-        .saturating_mul(evaluations);
-    tangent < adjoint
 }
 
 /// The stages with any integrator: one engine for each number of stages.

@@ -124,7 +124,6 @@ impl<S: Scalar> Setup<S> {
             mode: mode(options.mode)?,
             time_weight: options.time_weight,
             theta_only: options.theta_only != 0,
-            slots,
             keep_records: options.keep_records != 0,
         };
         if problem.rate.is_none() {
