@@ -304,8 +304,11 @@ where
     }
 
     fn running(&self) -> Progress {
+        // The next action is asked for ahead: a pull that is still to come counts as done in the reversal.
+        let ahead = usize::from(matches!(self.state.action, Action::Pull { .. }));
+        let left = self.reversal.remaining().saturating_add(ahead);
         Progress::Running {
-            remaining: self.reversal.remaining().saturating_sub(self.state.first),
+            remaining: left.saturating_sub(self.state.first),
         }
     }
 

@@ -61,8 +61,8 @@ fn bits<I: Integrator<f64>, Y: System<f64>>(
             let mut last = usize::MAX;
             while let Progress::Running { remaining } = sweep.advance(budget).unwrap() {
                 assert!(
-                    remaining <= last,
-                    "progress goes back: {remaining} after {last}"
+                    remaining > 0 && remaining <= last,
+                    "{remaining} steps left after {last}"
                 );
                 last = remaining;
             }

@@ -4,8 +4,8 @@ use dst_core::adapt::{AdamOla, OlaConfig, OlaStatus, WindowedOla};
 use dst_core::methods::{Constant, Decrease, GradientFlow, Projected};
 use dst_core::{
     Argument, Bar, Cost, Crossing, Derived, Dims, Error, Euler, HeapMemory, Integrator, Mark,
-    Memory, Mode, Point, Reading, Rk4, Seed, Slots, Status, SymplecticEuler, System, Workspace,
-    formula,
+    Memory, Mode, Point, Progress, Reading, Rk4, Seed, Slots, Status, SymplecticEuler, System,
+    Workspace, formula,
 };
 use dst_models::{BouncingBall, Countdown, Decay, Figure1, Quadratic};
 
@@ -509,6 +509,26 @@ fn a_loss_that_is_not_finite_is_found_at_its_step() {
     );
     // Without weight there, it does not matter.
     assert!(attempt(plan, |k| if k == 5 { 0.0 } else { 1.0 }).is_ok());
+}
+
+#[test]
+fn progress_counts_the_steps_that_are_left() {
+    // Every state kept: one operation per step.
+    let countdown = Derived::<_, 1, 0>::new(Countdown);
+    let mut memory = Memory::<f64, 1, 0, 8>::new();
+    let mut run = Euler::new(1.0)
+        .until(0.0)
+        .record(&countdown, &[], &[3.5], &mut memory)
+        .unwrap();
+    run.complete().unwrap();
+    let mut sweep = run.adjoint().unwrap();
+    let mut left = vec![];
+    while let Progress::Running { remaining } =
+        sweep.advance(usize::from(!left.is_empty())).unwrap()
+    {
+        left.push(remaining);
+    }
+    assert_eq!(left, [4, 3, 2, 1]);
 }
 
 #[test]
