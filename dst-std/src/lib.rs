@@ -4,3 +4,9 @@
 //! over [`cli`]: every subcommand reads its arguments, computes a plain value, and prints it for people or as JSON.
 
 pub mod cli;
+pub mod data;
+pub mod experiments;
+pub mod linalg;
+pub mod ode;
+pub mod problems;
+pub mod report;

@@ -1,0 +1,1 @@
+//! Data sets: files in LIBSVM format, and synthetic ones made from a seed.

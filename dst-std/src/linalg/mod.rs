@@ -1,0 +1,1 @@
+//! Linear algebra in double precision: products, factorisations, vectorised functions, threads.

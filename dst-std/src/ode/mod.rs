@@ -1,0 +1,1 @@
+//! The continuous ground truth: an adaptive Dormand–Prince solver, events, and the gradient of an event's time.

@@ -1,0 +1,1 @@
+//! Problems to solve: each an objective or a system of `dst-core`.
