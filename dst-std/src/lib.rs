@@ -6,6 +6,7 @@
 pub mod cli;
 pub mod data;
 pub mod experiments;
+pub mod learned;
 pub mod linalg;
 pub mod ode;
 pub mod problems;

@@ -1,1 +1,19 @@
 //! Linear algebra in double precision: products, factorisations, vectorised functions, threads.
+//!
+//! | file | what | cost of a product |
+//! |---|---|---|
+//! | [`symmetric`] | dense symmetric matrix, half of it stored | one reading of that half |
+//! | [`householder`] | V·diag(λ)·Vᵀ with V a product of M reflections | 3 readings of the M vectors |
+//! | [`elementwise`] | tanh, exp, softplus, … over slices, accuracy stated and tested | |
+//! | [`threads`] | how many threads there are; fixed pieces, fixed order of sums | |
+//!
+//! Kernels choose the instruction set of the machine they run on (AVX-512, AVX2 with FMA, or what the build guarantees) when they are
+//! called, through `pulp`.
+
+pub mod elementwise;
+pub mod householder;
+mod operator;
+pub mod symmetric;
+pub mod threads;
+
+pub use operator::Operator;

@@ -1,0 +1,70 @@
+//! Random numbers that any language can make again: counter-based splitmix64, and Box–Muller.
+//!
+//! Number i of stream S is a hash of S + (i + 1)·γ, so there is no state, and any part of a stream can be computed alone.
+
+/// 2⁶⁴ divided by the golden ratio, odd.
+const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Number `index` of stream `seed`: 64 random bits.
+pub fn bits(seed: u64, index: u64) -> u64 {
+    let z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(GAMMA));
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Uniform in (0, 1), never one of the ends.
+pub fn uniform(seed: u64, index: u64) -> f64 {
+    ((bits(seed, index) >> 11) as f64 + 0.5) * f64::powi(2.0, -53)
+}
+
+/// Number `index` of the standard normal numbers of a stream: pairs by Box–Muller.
+pub fn normal(seed: u64, index: u64) -> f64 {
+    let [first, second] = pair(seed, index / 2);
+    if index % 2 == 0 { first } else { second }
+}
+
+fn pair(seed: u64, number: u64) -> [f64; 2] {
+    let radius = (-2.0 * libm::log(uniform(seed, 2 * number))).sqrt();
+    let (sin, cos) = libm::sincos(std::f64::consts::TAU * uniform(seed, 2 * number + 1));
+    [radius * cos, radius * sin]
+}
+
+/// The first `count` standard normal numbers of a stream.
+pub fn normals(seed: u64, count: usize) -> Vec<f64> {
+    let mut numbers = vec![0.0; count];
+    fill_normals(seed, &mut numbers);
+    numbers
+}
+
+/// The same, into a slice.
+pub fn fill_normals(seed: u64, numbers: &mut [f64]) {
+    for (number, to) in numbers.chunks_mut(2).enumerate() {
+        to.copy_from_slice(&pair(seed, number as u64)[..to.len()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_generator_is_splitmix64() {
+        // The first outputs of splitmix64 from state 0, as published with it.
+        assert_eq!(bits(0, 0), 0xE220_A839_7B1D_CDAF);
+        assert_eq!(bits(0, 1), 0x6E78_9E6A_A1B9_65F4);
+    }
+
+    #[test]
+    fn the_normals_are_normal() {
+        let n = 200_000;
+        let x = normals(3, n);
+        let moment = |p: i32| x.iter().map(|x| x.powi(p)).sum::<f64>() / n as f64;
+        let close = |a: f64, b: f64, sigma: f64| (a - b).abs() < 4.0 * sigma / (n as f64).sqrt();
+        assert!(close(moment(1), 0.0, 1.0), "{}", moment(1));
+        assert!(close(moment(2), 1.0, 2f64.sqrt()), "{}", moment(2));
+        assert!(close(moment(4), 3.0, 96f64.sqrt()), "{}", moment(4));
+        assert_eq!(normal(3, 17), x[17]);
+        assert_eq!(normals(3, 5), x[..5]);
+    }
+}

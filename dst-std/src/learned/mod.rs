@@ -1,0 +1,3 @@
+//! Algorithms with parameters to be learned: each a system of `dst-core`.
+
+pub mod diagonal;

@@ -1,0 +1,42 @@
+//! A symmetric linear map, however it is stored.
+
+/// x ↦ Qx with Q = Qᵀ.
+pub trait Operator: Sync {
+    /// Rows and columns.
+    fn dim(&self) -> usize;
+
+    /// Working memory of a product.
+    fn scratch_len(&self) -> usize {
+        0
+    }
+
+    /// out ← Qx. The content of `scratch` does not matter and does not survive.
+    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]);
+}
+
+impl<Q: Operator + ?Sized> Operator for &Q {
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+    fn scratch_len(&self) -> usize {
+        (**self).scratch_len()
+    }
+    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        (**self).apply(x, out, scratch);
+    }
+}
+
+impl<Q: Operator + ?Sized> Operator for Box<Q>
+where
+    Box<Q>: Sync,
+{
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+    fn scratch_len(&self) -> usize {
+        (**self).scratch_len()
+    }
+    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        (**self).apply(x, out, scratch);
+    }
+}

@@ -1,0 +1,63 @@
+//! The number of threads: decided here, once, for everything.
+//!
+//! Work is cut into pieces whose number depends on the problem alone, and partial sums are added in the order of the
+//! pieces. So a result does not depend on the number of threads, nor on which thread was quicker.
+
+/// More threads than this are a slip of the pen.
+const MOST: usize = 1024;
+
+/// Runs `work` with this many threads at the disposal of everything it calls.
+pub fn with<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Result<R, String> {
+    if !(1..=MOST).contains(&threads) {
+        return Err(format!(
+            "the number of threads must be from 1 to {MOST}, got {threads}"
+        ));
+    }
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map(|pool| pool.install(work))
+        .map_err(|error| format!("{threads} threads cannot be started: {error}"))
+}
+
+/// As many threads as the machine has cores for this process.
+pub fn available() -> usize {
+    std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(MOST)
+}
+
+/// Does both, side by side if there is more than one thread. Work is halved with it until the pieces are small enough, always at
+/// the same places, so that what is added up on the way back has the same bits for any number of threads.
+pub(crate) fn join<A: Send, B: Send>(
+    left: impl FnOnce() -> A + Send,
+    right: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if rayon::current_num_threads() < 2 {
+        (left(), right())
+    } else {
+        rayon::join(left, right)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scope_has_the_threads_asked_for() {
+        for threads in [1, 2, 3] {
+            assert_eq!(with(threads, rayon::current_num_threads), Ok(threads));
+        }
+        assert!(with(0, || ()).unwrap_err().contains("from 1 to"));
+        assert!(with(usize::MAX, || ()).is_err());
+        assert!(available() >= 1);
+    }
+
+    #[test]
+    fn both_sides_are_done() {
+        for threads in [1, 2, 5] {
+            assert_eq!(with(threads, || join(|| 1, || "two")), Ok((1, "two")));
+        }
+    }
+}
