@@ -37,6 +37,11 @@ pub enum OdeError {
         /// The time reached.
         time: f64,
     },
+    /// J is not finite within the step in which it crosses ε.
+    NonFinite {
+        /// The start of that step.
+        time: f64,
+    },
     /// J is flat, or rises, where it crosses ε: T has no derivative.
     FlatCrossing {
         /// T
@@ -76,6 +81,10 @@ impl fmt::Display for OdeError {
             Self::StepTooSmall { time } => write!(
                 f,
                 "the steps became too small at time {time:.6e}; raise rtol and atol, or look for a singularity there"
+            ),
+            Self::NonFinite { time } => write!(
+                f,
+                "the criterion is not finite right after time {time:.6e}, where it should meet epsilon; check the system there"
             ),
             Self::FlatCrossing { time } => write!(
                 f,

@@ -24,6 +24,8 @@ fn is_close(j: f64, epsilon: f64) -> bool {
 pub(super) fn is_reached(j: f64, epsilon: f64) -> bool {
     j <= epsilon || is_close(j, epsilon)
 }
+/// A crossing is this near to ε, measured by the fall of J over the step; a jump is not.
+const NEAR: f64 = 1e-6;
 /// The first guess need not be better than the dense output is.
 const ROUGH: f64 = 1e-7;
 /// Probes of the dense output, secants and halvings of the repeated step: far above what is ever used.
@@ -71,10 +73,12 @@ impl Bracket {
         self.low.s + 0.5 * (self.high.s - self.low.s)
     }
 
-    /// Where the secant through the last two trials meets zero, if that is inside; otherwise the middle.
+    /// Where the secant through the last two trials meets zero, if that is between the ends; otherwise the middle.
     fn guess(&self) -> f64 {
         let secant = self.last.s - self.last.above / self.slope;
-        if secant > self.low.s && secant < self.high.s {
+        // Of an infinite slope the secant would say that the last trial was right.
+        let inside = secant > 0.0 && secant >= self.low.s && secant <= self.high.s;
+        if inside && self.slope.is_finite() {
             secant
         } else {
             self.middle()
@@ -84,7 +88,7 @@ impl Bracket {
     fn add(&mut self, trial: Trial, noise: f64) {
         // Two trials that differ by rounding alone say nothing about the slope.
         let change = trial.above - self.last.above;
-        if change.abs() > noise {
+        if change.abs() > noise && change.is_finite() {
             self.slope = change / (trial.s - self.last.s);
         }
         self.last = trial;
@@ -169,11 +173,11 @@ pub(super) fn locate<Y: System<f64> + ?Sized>(
         exact.add(trial, noise);
         let finite = step.states[INNER].iter().all(|x| x.is_finite());
         let narrow = exact.high.s - exact.low.s <= 2.0 * resolution(s);
-        let settled = (trial.above / exact.slope).abs() <= 0.25 * resolution(s);
-        if is_close(located.criterion, epsilon)
-            || (settled && finite)
-            || located.repeats >= MOST_REPEATS
-        {
+        let next = exact.guess();
+        // Where J jumps, the secants settle as well, but not near ε.
+        let near = (located.criterion - epsilon).abs() <= NEAR * (before - after);
+        let settled = near && finite && (next - s).abs() <= 0.25 * resolution(s);
+        if is_close(located.criterion, epsilon) || settled || located.repeats >= MOST_REPEATS {
             return located;
         }
         if narrow {
@@ -184,8 +188,8 @@ pub(super) fn locate<Y: System<f64> + ?Sized>(
             s = exact.high.s;
             continue;
         }
-        s = if located.repeats < MOST_SECANTS {
-            exact.guess()
+        s = if located.repeats < MOST_SECANTS && next != s {
+            next
         } else {
             exact.middle()
         };

@@ -5,13 +5,13 @@
 //! back through the transposes of the steps, last first. A state that was not kept is computed again, forwards, from
 //! a checkpoint; the ODE is never solved backwards in time, which for a flow that contracts means one that explodes.
 //!
-//! How many steps there will be is not known when the states go by. That is the case for which `dst-core` has its
-//! [`Schedule`]; the solver asks it at every step, and the sweep follows its [`Reversal`](dst_core::checkpoint::Reversal).
-//! Running the steps once more as an Euler iteration of `dst-core` would do without this file, but costs 6N + 1 evaluations.
+//! The checkpoints are chosen while the solver runs ([`Checkpoints`]). Replaying its steps as an Euler iteration of `dst-core` would
+//! need no sweep of its own, but 6N + 1 evaluations more.
 
-use dst_core::checkpoint::{Action, Mark, Reversal, Schedule};
+use dst_core::checkpoint::{Action, Reversal};
 use dst_core::{Condition, Error, System};
 
+use super::checkpoints::{Checkpoints, Kept};
 use super::error::OdeError;
 use super::solver::{Accepted, Event, solve};
 use super::step::{INNER, Step};
@@ -73,14 +73,15 @@ pub fn event_gradient<Y: System<f64> + ?Sized>(
     if system.cost().pullback.is_none() {
         return Err(Error::NoPullback.into());
     }
+    if options.slots == 0 {
+        return Err(Error::NoSlots.into());
+    }
     let mut step = Step::new(system, theta, x0);
-    let mut marks = vec![Mark::EMPTY; options.slots.min(options.max_steps).max(1)];
-    let mut schedule = Schedule::new(&mut marks).ok_or(Error::NoSlots)?;
-    let mut kept = Kept::new(x0.len());
+    let mut checkpoints = Checkpoints::new(options.slots, x0.len());
     let event = solve(&mut step, t0, epsilon, options, &mut |segment| {
-        // The last step's start is still at hand when the sweep begins.
-        if !segment.is_last && segment.index == schedule.next_save() {
-            kept.save(schedule.save(), segment.before);
+        // The last step is still at hand when the sweep begins.
+        if !segment.is_last {
+            checkpoints.pass(segment.index, segment.before);
         }
     })?;
     let mut answer = EventGradient {
@@ -99,8 +100,9 @@ pub fn event_gradient<Y: System<f64> + ?Sized>(
         event,
     };
     answer.seed(&mut step, epsilon)?;
-    let reversal = schedule.reverse(answer.event.steps.len());
-    answer.sweep(&mut step, reversal, &mut kept)?;
+    let reversal = checkpoints.reverse(answer.event.steps.len());
+    let (reversal, kept) = reversal.ok_or(Error::NoSlots)?;
+    answer.sweep(&mut step, reversal, kept)?;
     answer.evaluations.recomputed = step.evaluations - answer.evaluations.forward;
     answer.evaluations.pullbacks = step.pullbacks;
     Ok(answer)
@@ -182,33 +184,5 @@ impl EventGradient {
         } else {
             Err(OdeError::NonFiniteGradient { step: 0 })
         }
-    }
-}
-
-/// Checkpoints in memory that grows with the slots in use, up to their number.
-#[derive(Debug)]
-struct Kept {
-    states: usize,
-    memory: Vec<f64>,
-}
-
-impl Kept {
-    fn new(states: usize) -> Self {
-        Self {
-            states,
-            memory: Vec::new(),
-        }
-    }
-
-    fn save(&mut self, slot: usize, state: &[f64]) {
-        let start = slot * self.states;
-        if self.memory.len() < start + self.states {
-            self.memory.resize(start + self.states, 0.0);
-        }
-        self.memory[start..start + self.states].copy_from_slice(state);
-    }
-
-    fn load(&self, slot: usize) -> &[f64] {
-        &self.memory[slot * self.states..(slot + 1) * self.states]
     }
 }

@@ -146,6 +146,9 @@ pub(super) fn solve<Y: System<f64> + ?Sized>(
             let located = locate(step, now, (criterion, after), epsilon);
             found = Some((located, (criterion, after)));
             (now.length, after) = (located.length, located.criterion);
+            if !after.is_finite() {
+                return Err(OdeError::NonFinite { time });
+            }
         }
         visit(Segment {
             index: steps.len(),

@@ -4,7 +4,8 @@ mod spec;
 
 use dst_core::checkpoint::{Mark, Schedule};
 use dst_core::{
-    Argument, Crossing, Derived, Error, HeapMemory, Integrator, Mode, Rk4, System, formula,
+    Argument, Bar, Cost, Crossing, Derived, Dims, Dual, Error, HeapMemory, Integrator, Mode, Point,
+    Reading, Rk4, Seed, System, formula,
 };
 use dst_models::{
     BouncingBall, Close, Countdown, Counted, Counts, Decay, Figure1, Pendulum, Poison, Poisoned,
@@ -339,7 +340,7 @@ fn every_number_of_slots_gives_the_same_bits_at_the_promised_cost() {
         counts: &counts,
     };
     let mut first: Option<EventGradient> = None;
-    for slots in [usize::MAX, 0, 1, 2, 3, 5, 20, 1000] {
+    for slots in [usize::MAX, 1, 2, 3, 5, 20, 1000] {
         let options = Options {
             slots,
             ..Options::default()
@@ -354,7 +355,7 @@ fn every_number_of_slots_gives_the_same_bits_at_the_promised_cost() {
         assert_eq!(e.forward, found.event.evaluations);
         assert_eq!(
             e.recomputed,
-            6 * (forward_steps(n, slots.clamp(1, n)) - 1),
+            6 * (forward_steps(n, slots.min(n)) - 1),
             "{slots} slots"
         );
         assert_eq!(e.pullbacks, 6 * n + 1);
@@ -433,20 +434,20 @@ fn a_step_out_of_the_domain_is_shortened() {
 }
 
 #[test]
-fn the_network_of_other_programs() {
-    // T of diffrax on the same problem, ε = 1e-3.
-    let network = Network::new(100, &Basis::Haar);
-    let options = Options::default();
-    let event = event_time(&network, &network.theta, &network.x0, 0.0, 1e-3, &options).unwrap();
-    check_event(&event, 0.0, 1e-3, 1);
-    println!(
-        "haar: T = {}, {} steps, {} rejected, {} evaluations",
-        event.time,
-        event.steps.len(),
-        event.rejected,
-        event.evaluations
-    );
-    assert!((event.time - 20.8448).abs() < 1e-4, "{}", event.time);
+fn other_programs_find_the_same_event() {
+    // T of diffrax on the same problems.
+    for (d, basis, time, most) in [
+        (100, Basis::Haar, 20.8448, 800),
+        (10_000, Basis::Householder(8), 44.5107, 1520),
+    ] {
+        let network = Network::new(d, &basis);
+        let (theta, x0) = (&network.theta, &network.x0);
+        let event = event_time(&network, theta, x0, 0.0, 1e-3, &Options::default()).unwrap();
+        check_event(&event, 0.0, 1e-3, 1);
+        assert!((event.time - time).abs() < 1e-4, "{d}: {}", event.time);
+        // diffrax takes about 720 at d = 100, with an error estimate of two thirds the size.
+        assert!(event.evaluations < most, "{d}: {}", event.evaluations);
+    }
 }
 
 #[test]
@@ -558,6 +559,11 @@ fn what_has_no_answer_says_so() {
             OdeError::FirstStep
         );
     }
+    let no_slots = Options { slots: 0, ..fine };
+    assert_eq!(
+        ask(&[1.0], &[1.0], 0.0, 0.5, &no_slots),
+        OdeError::Refused(Error::NoSlots)
+    );
     // Too few steps; a level that is never reached; a flow that runs away; one that stands still.
     for (theta, epsilon, max_steps) in [
         (1.0, 1e-3, 5),
@@ -583,7 +589,7 @@ fn what_has_no_answer_says_so() {
         matches!(error, OdeError::StepTooSmall { time } if (time - 1.0).abs() < 1e-6),
         "{error:?}"
     );
-    let nothing = formula!(|_theta: 0, _x: 0, _t| [], |_x| dst_core::Dual::literal(1.0));
+    let nothing = formula!(|_theta: 0, _x: 0, _t| [], |_x| Dual::literal(1.0));
     assert_eq!(
         event_time(&nothing, &[], &[], 0.0, 0.5, &fine).unwrap_err(),
         OdeError::Empty
@@ -604,21 +610,60 @@ fn what_has_no_answer_says_so() {
     }
 }
 
+/// x′ = −x, and J jumps from 1 to `low` at x = 0.5: an event without a derivative.
+struct Jump {
+    low: f64,
+}
+
+impl System<f64> for Jump {
+    fn dims(&self) -> Dims {
+        Dims::new(1, 0)
+    }
+    fn rate(
+        &self,
+        at: Point<'_, f64>,
+        rate: &mut [f64],
+        _: &mut [f64],
+        _: &mut [f64],
+    ) -> Reading<f64> {
+        rate.copy_from_slice(at.x);
+        let criterion = if at.x[0] > 0.5 { 1.0 } else { self.low };
+        Reading {
+            criterion,
+            loss: criterion,
+        }
+    }
+    fn pullback(
+        &self,
+        _: Point<'_, f64>,
+        _: &[f64],
+        seed: Seed<'_, f64>,
+        bar: Bar<'_, f64>,
+        _: &mut [f64],
+    ) {
+        bar.x[0] += seed.rate[0];
+    }
+}
+
 #[test]
-fn a_crossing_without_a_fall_has_no_gradient() {
-    // J = (x − 1)³ with x′ = −x: it crosses 0 at x = 1 with slope 0.
-    let flat = formula!(
-        |_theta: 0, x: 1, _t| [x[0]],
-        |x| (x[0] - 1.0) * (x[0] - 1.0) * (x[0] - 1.0),
-    );
-    let event = event_time(&flat, &[], &[2.0], 0.0, 0.0, &TIGHT).unwrap();
-    assert!((event.time - 2f64.ln()).abs() < 1e-4, "{event:?}");
-    let outcome = event_gradient(&flat, &[], &[2.0], 0.0, 0.0, &TIGHT);
-    // To rounding it may still fall a little; then the condition of the crossing says how little it means.
-    match outcome {
-        Err(OdeError::FlatCrossing { time }) => assert_eq!(time, event.time),
-        Ok(found) => assert!(found.slope.abs() < 1e-8, "{found:?}"),
-        Err(other) => panic!("{other:?}"),
+fn a_jump_is_located_but_has_no_gradient() {
+    for (low, epsilon) in [
+        (0.0, 0.5),
+        (0.1, 0.5),
+        (-3.0, 0.5),
+        (-1.0, 0.0),
+        (-1.0, -0.5),
+    ] {
+        let jump = Jump { low };
+        let event = event_time(&jump, &[], &[1.0], 0.0, epsilon, &TIGHT).unwrap();
+        // The event has happened: J is the lower of the two.
+        assert_eq!(event.criterion, low);
+        let off = event.time - 2f64.ln();
+        assert!(off.abs() < 1e-11, "{low} {epsilon}: {off:e}");
+        assert_eq!(
+            event_gradient(&jump, &[], &[1.0], 0.0, epsilon, &TIGHT).unwrap_err(),
+            OdeError::FlatCrossing { time: event.time }
+        );
     }
 }
 
@@ -658,24 +703,24 @@ fn hostile_systems_end_in_typed_errors() {
 fn a_system_that_cannot_be_pulled_back_is_refused() {
     struct Forward;
     impl System<f64> for Forward {
-        fn dims(&self) -> dst_core::Dims {
-            dst_core::Dims::new(1, 0)
+        fn dims(&self) -> Dims {
+            Dims::new(1, 0)
         }
         fn rate(
             &self,
-            at: dst_core::Point<'_, f64>,
+            at: Point<'_, f64>,
             rate: &mut [f64],
             _: &mut [f64],
             _: &mut [f64],
-        ) -> dst_core::Reading<f64> {
+        ) -> Reading<f64> {
             rate.copy_from_slice(at.x);
-            dst_core::Reading {
+            Reading {
                 criterion: at.x[0],
                 loss: 0.0,
             }
         }
-        fn cost(&self) -> dst_core::Cost {
-            dst_core::Cost {
+        fn cost(&self) -> Cost {
+            Cost {
                 pullback: None,
                 pushforward: None,
             }
