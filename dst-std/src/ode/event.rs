@@ -155,9 +155,10 @@ pub(super) fn locate<Y: System<f64> + ?Sized>(
     }
     let mut exact = ends(length);
     if rough.slope.is_finite() {
+        // Far better than the slope from end to end; with no trial to compare with, the first repeat will leave it.
         exact.slope = rough.slope / length;
+        exact.last.above = f64::NAN;
     }
-    // The dense output and the step differ by little: one secant step on the former's last probe is all that it can say.
     let mut s = length * rough.guess();
     // A change of T below its own rounding is none.
     let resolution = |s: f64| f64::EPSILON * (time.abs() + s);

@@ -1,6 +1,6 @@
 //! The continuous ground truth: an adaptive Dormand–Prince solver, events, and the gradient of an event's time.
 //!
-//! x' = −A(θ, x, t) with A and J of any [`System`](dst_core::System), solved until J(x(T)) = ε. A stopping time N·h of an
+//! x' = −A(θ, x, t) with A and J of any [`System`], solved until J(x(T)) = ε. A stopping time N·h of an
 //! iteration approximates T, and its gradient that of T; here both come with an error that a tolerance controls.
 //!
 //! - [`event_time`] finds T and x(T); [`trace`] also shows every step, with all that lies between its ends.

@@ -27,7 +27,7 @@ pub(super) struct Step<'a, Y: ?Sized> {
     /// A(θ, X_i, t + c_i h)
     pub(super) rates: [Vec<f64>; STAGES],
     tapes: [Vec<f64>; STAGES],
-    /// A state apart from the stages, with rate and tape.
+    /// A state apart from the stages, with rate and tape; also where sums over stages go.
     pub(super) spare: [Vec<f64>; 3],
     scratch: Vec<f64>,
     /// Calls of the rate and of the pullback so far.
@@ -146,8 +146,8 @@ impl<'a, Y: System<f64> + ?Sized> Step<'a, Y> {
 
     /// Adds ∇J(x_{k+1}) to `lambda` and ∂J/∂θ to `theta_bar`.
     pub(super) fn criterion_gradient(&mut self, t: f64, lambda: &mut [f64], theta_bar: &mut [f64]) {
-        self.spare[1].fill(0.0);
-        self.pullback(t, INNER, 1.0, 1, theta_bar, lambda);
+        self.spare[0].fill(0.0);
+        self.pullback(t, INNER, 1.0, theta_bar, lambda);
     }
 
     /// Pulls λ back through the step, in place, and adds to θ̄. Needs the states and tapes; the rates are lost.
@@ -162,7 +162,7 @@ impl<'a, Y: System<f64> + ?Sized> Step<'a, Y> {
             }
             let mut stage_bar = std::mem::take(&mut self.rates[i]);
             stage_bar.fill(0.0);
-            self.pullback(t + C[i] * h, i, 0.0, 0, theta_bar, &mut stage_bar);
+            self.pullback(t + C[i] * h, i, 0.0, theta_bar, &mut stage_bar);
             self.rates[i] = stage_bar;
         }
         for stage_bar in self.rates[..INNER].iter().rev() {
@@ -172,16 +172,8 @@ impl<'a, Y: System<f64> + ?Sized> Step<'a, Y> {
         }
     }
 
-    /// The system's pullback at stage i, with the cotangent of the rate in spare vector `seed`.
-    fn pullback(
-        &mut self,
-        t: f64,
-        i: usize,
-        criterion: f64,
-        seed: usize,
-        theta: &mut [f64],
-        x: &mut [f64],
-    ) {
+    /// The system's pullback at stage i, with the cotangent of the rate in the spare state.
+    fn pullback(&mut self, t: f64, i: usize, criterion: f64, theta: &mut [f64], x: &mut [f64]) {
         self.pullbacks += 1;
         let at = Point {
             theta: self.theta,
@@ -189,7 +181,7 @@ impl<'a, Y: System<f64> + ?Sized> Step<'a, Y> {
             t,
         };
         let seed = Seed {
-            rate: &self.spare[seed],
+            rate: &self.spare[0],
             criterion,
             loss: 0.0,
         };
