@@ -4,8 +4,8 @@ mod spec;
 
 use dst_core::checkpoint::{Mark, Schedule};
 use dst_core::{
-    Argument, Bar, Cost, Crossing, Derived, Dims, Dual, Error, HeapMemory, Integrator, Mode, Point,
-    Reading, Rk4, Seed, System, formula,
+    Argument, Bar, Cost, Crossing, Derived, Dims, Dual, Error, Euler, HeapMemory, Integrator, Mode,
+    Point, Reading, Rk4, Seed, System, formula,
 };
 use dst_models::{
     BouncingBall, Close, Countdown, Counted, Counts, Decay, Figure1, Pendulum, Poison, Poisoned,
@@ -447,6 +447,32 @@ fn other_programs_find_the_same_event() {
         assert!((event.time - time).abs() < 1e-4, "{d}: {}", event.time);
         // diffrax takes about 720 at d = 100, with an error estimate of two thirds the size.
         assert!(event.evaluations < most, "{d}: {}", event.evaluations);
+    }
+}
+
+#[test]
+fn other_programs_see_the_same_distance_to_the_iteration() {
+    // ‖dN − dT‖/(‖dN‖ + ‖dT‖) of Definition 3 with Euler, as JAX and diffrax have it.
+    let network = Network::new(100, &Basis::Haar);
+    let (theta, x0) = (&network.theta, &network.x0);
+    let truth = event_gradient(&network, theta, x0, 0.0, 1e-3, &Options::default()).unwrap();
+    for (h, distance) in [
+        (0.1, 4.71e-2),
+        (0.05, 1.76e-2),
+        (0.02, 6.48e-3),
+        (0.01, 3.16e-3),
+    ] {
+        let plan = Euler::new(h)
+            .until(1e-3)
+            .crossing(Crossing::Paper)
+            .mode(Mode::Adjoint);
+        let mut memory = HeapMemory::new(&plan, &network, 100);
+        let found = plan.sensitivity(&network, theta, x0, &mut memory).unwrap();
+        let got = relative_distance(found.time_gradient(), &truth.theta);
+        assert!(
+            (got / distance - 1.0).abs() < 5e-3,
+            "h = {h}: {got:e} against {distance:e}"
+        );
     }
 }
 
