@@ -107,7 +107,7 @@ impl Axis {
             (None, Scale::Log) => {
                 let (low, high) = spread_ratio(low, high);
                 let pad = (0.04 * (high.ln() - low.ln())).exp();
-                (low / pad, high * pad)
+                ((low / pad).max(1e-305), (high * pad).min(1e305))
             }
         };
         let mut ruler = Ruler {
@@ -254,8 +254,10 @@ impl Ruler {
             }
             let minor = if stride == 1 {
                 self.digits(first, last, &[2, 3, 4, 5, 6, 7, 8, 9])
-            } else {
+            } else if powers.len() <= 60 {
                 powers.iter().map(|&e| scaled(1.0, e)).collect()
+            } else {
+                Vec::new()
             };
             self.minor = minor;
             self.major = kept
