@@ -15,9 +15,11 @@ mod axis;
 #[path = "../../tests/markup/mod.rs"]
 mod balance;
 mod files;
+mod frame;
 mod markup;
 mod number;
 mod page;
+mod pen;
 mod plot;
 mod progress;
 mod section;

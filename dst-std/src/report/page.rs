@@ -96,7 +96,7 @@ impl Page {
         self.summary(&mut out);
         for entry in &self.sections {
             let name = escape(&entry.name);
-            let _ = write!(out, "<section id=\"{name}\">\n");
+            let _ = writeln!(out, "<section id=\"{name}\">");
             match &entry.content {
                 Ok(section) => body(&mut out, section),
                 Err((title, reason)) => {
@@ -184,9 +184,9 @@ fn body(out: &mut String, section: &Section) {
         for figure in &section.figures {
             // Inside HTML the drawing needs no namespace.
             let svg = figure.svg.replacen(NAMESPACE, "", 1);
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "<figure><div class=\"scroll\">{svg}</div><figcaption>{}</figcaption></figure>\n",
+                "<figure><div class=\"scroll\">{svg}</div><figcaption>{}</figcaption></figure>",
                 escape(&figure.caption)
             );
         }

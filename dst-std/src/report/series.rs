@@ -39,9 +39,9 @@ pub(super) enum Colour {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dash {
-    Dashed,
-    Dotted,
-    DashDot,
+    Long,
+    Dots,
+    Mixed,
 }
 
 impl Series {
@@ -60,17 +60,17 @@ impl Series {
 
     /// Long dashes.
     pub fn dashed(self) -> Self {
-        self.with_dash(Dash::Dashed)
+        self.with_dash(Dash::Long)
     }
 
     /// Dots.
     pub fn dotted(self) -> Self {
-        self.with_dash(Dash::Dotted)
+        self.with_dash(Dash::Dots)
     }
 
     /// Dashes and dots in turn.
     pub fn dash_dot(self) -> Self {
-        self.with_dash(Dash::DashDot)
+        self.with_dash(Dash::Mixed)
     }
 
     fn with_dash(self, dash: Dash) -> Self {
@@ -127,15 +127,15 @@ impl Series {
     pub(super) fn stroke(&self, colour: Colour) -> Option<String> {
         let wrapped = match colour {
             Colour::Palette(index) => {
-                [None, Some(Dash::Dashed), Some(Dash::DashDot)][index / PALETTE.len() % 3]
+                [None, Some(Dash::Long), Some(Dash::Mixed)][index / PALETTE.len() % 3]
             }
             Colour::Grey => None,
         };
         let dash = match self.dash.or(wrapped) {
             None => "",
-            Some(Dash::Dashed) => " stroke-dasharray=\"7 4\"",
-            Some(Dash::Dotted) => " stroke-dasharray=\"1.5 3.5\"",
-            Some(Dash::DashDot) => " stroke-dasharray=\"8 3 1.5 3\"",
+            Some(Dash::Long) => " stroke-dasharray=\"7 4\"",
+            Some(Dash::Dots) => " stroke-dasharray=\"1.5 3.5\"",
+            Some(Dash::Mixed) => " stroke-dasharray=\"8 3 1.5 3\"",
         };
         self.line.then(|| {
             format!(

@@ -17,7 +17,7 @@ pub fn check(markup: &str) -> Result<(), String> {
         if tag.contains('<') {
             return Err(format!("a tag inside a tag: <{tag}>"));
         }
-        if tag.matches('"').count() % 2 != 0 {
+        if !tag.matches('"').count().is_multiple_of(2) {
             return Err(format!("a quote is not ended: <{tag}>"));
         }
         if tag.starts_with('!') {

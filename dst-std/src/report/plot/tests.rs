@@ -1,5 +1,6 @@
 use super::*;
 use crate::report::balance;
+use crate::report::frame::Frame;
 
 fn svg(plot: &Plot) -> String {
     let svg = plot.to_svg();
@@ -89,7 +90,7 @@ fn lines_end_at_the_frame() {
         (0.5, 0.75),
         (0.25, 0.25),
     ];
-    let pieces = clip(&zigzag, frame);
+    let pieces = frame.clip(&zigzag);
     assert_eq!(pieces.len(), 2, "{pieces:?}");
     assert_eq!(pieces[0], [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]);
     assert_eq!(pieces[1].len(), 3);
