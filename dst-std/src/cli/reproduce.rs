@@ -82,9 +82,9 @@ struct Outcome {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
     // Before the work: a directory that cannot be written should not cost an hour.
     let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
-    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
     let Speech { json, quiet } = args.speech;
     let context = Context {
         quick: args.quick,

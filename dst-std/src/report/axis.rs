@@ -1,14 +1,14 @@
 //! Axes: from numbers to a place on the paper, and the numbers worth a tick.
 //!
-//! A linear axis has steps of 1, 2, 2.5 or 5 times a power of ten. The finest step that leaves at most seven ticks is
-//! taken; the next finer one is at most twice as fine and leaves eight or more, so at least three remain.
+//! A linear axis has steps of 1, 2 or 5 times a power of ten. The finest step that leaves at most eight ticks is taken; the
+//! next finer one is at most 2.5 times as fine and has nine or more, eight gaps at least, so three ticks or more remain.
 //! A logarithmic axis has powers of ten; over fewer than three of them also 2 and 5 times those, then every digit, and over
 //! less still the ticks of a linear axis. However the numbers lie, there are between three and nine ticks.
 
 use super::number::trimmed;
 
 /// Ticks on an axis, at most, where there is a choice.
-const MOST: usize = 7;
+const MOST: usize = 8;
 /// No number beyond this is drawn: differences of larger ones overflow.
 const HUGE: f64 = 1e300;
 
@@ -221,7 +221,7 @@ impl Ruler {
         // Very large and very small numbers share a power of ten, written once at the end of the axis.
         self.power = (largest > 0.0 && !(-4..5).contains(&top)).then_some(top);
         let shift = self.power.unwrap_or(0);
-        let decimals = usize::try_from(shift - step.exponent).unwrap_or(0) + step.extra;
+        let decimals = usize::try_from(shift - step.exponent).unwrap_or(0);
         self.major = values
             .iter()
             .map(|&value| {
@@ -312,8 +312,6 @@ fn digit_label(value: f64, plain: bool) -> Label {
 struct Step {
     mantissa: f64,
     exponent: i32,
-    /// Decimals that the mantissa needs.
-    extra: usize,
     /// Parts between two ticks that minor ticks show.
     parts: i32,
 }
@@ -323,20 +321,16 @@ impl Step {
     fn choose(low: f64, high: f64) -> Self {
         let start = decimal_exponent((high - low) / 20.0);
         let steps = (start..start + 4).flat_map(|exponent| {
-            [(1.0, 0, 5), (2.0, 0, 4), (2.5, 1, 5), (5.0, 0, 5)].map(|(mantissa, extra, parts)| {
-                Self {
-                    mantissa,
-                    exponent,
-                    extra,
-                    parts,
-                }
+            [(1.0, 5), (2.0, 4), (5.0, 5)].map(|(mantissa, parts)| Self {
+                mantissa,
+                exponent,
+                parts,
             })
         });
         let mut steps = steps.filter(|step| step.multiples(low, high, 1).len() <= MOST);
         steps.next().unwrap_or(Self {
             mantissa: 1.0,
             exponent: start,
-            extra: 0,
             parts: 5,
         })
     }

@@ -17,7 +17,7 @@ pub fn short(value: f64) -> String {
     let scientific = format!("{value:.3e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..6).contains(&exponent) {
+    if (-3..6).contains(&exponent) {
         let decimals = usize::try_from(3 - exponent).unwrap_or(0);
         trimmed(&format!("{value:.decimals$}")).to_owned()
     } else {
@@ -48,6 +48,8 @@ mod tests {
             (123_456.0, "123456"),
             (0.012_345_6, "0.01235"),
             (1.5, "1.5"),
+            (1e-3, "0.001"),
+            (1e-4, "1e-4"),
             (9999.96, "10000"),
             (12_345.6, "12346"),
             (1.2346e-7, "1.235e-7"),

@@ -298,6 +298,7 @@ figcaption{font-size:.85rem;color:var(--soft);max-width:30rem;margin:.3rem .2rem
 details{margin:.8rem 0}
 summary{cursor:pointer;color:var(--soft)}
 li{margin:.2rem 0;overflow-wrap:anywhere}
+@media(max-width:44rem){.claims{min-width:0}.claims thead{display:none}.claims tr{display:block;padding:.5rem 0;border-bottom:1px solid var(--line)}.claims td{display:block;border:0;padding:.1rem 0}}
 @media print{body{font-size:11px}main{max-width:none;padding:0}figure,tr{break-inside:avoid}h2,h3{break-after:avoid}.scroll{overflow:visible}}
 ";
 

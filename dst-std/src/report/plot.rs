@@ -206,6 +206,7 @@ impl Plot {
         Drawing {
             width: right,
             height: bottom,
+            top: frame.top,
             body: pen.svg,
             name: self.title.clone(),
         }
@@ -240,6 +241,8 @@ pub fn panels(plots: &[Plot], columns: usize) -> String {
 struct Drawing {
     width: f64,
     height: f64,
+    /// Where its data area begins.
+    top: f64,
     body: String,
     name: String,
 }
@@ -253,15 +256,20 @@ fn document(drawings: &[Drawing], columns: usize, class: &str) -> String {
         })
         .collect();
     for row in drawings.chunks(columns) {
-        let mut x = 0.0;
+        // Data areas side by side begin at one height, whatever the lines of their titles.
+        let top = row.iter().fold(0.0, |t: f64, d| t.max(d.top));
+        let (mut x, mut height) = (0.0, 0.0_f64);
         for (drawing, w) in row.iter().zip(&widths) {
-            let _ = writeln!(body, "<g transform=\"translate({} {})\">", px(x), px(y));
+            let down = top - drawing.top;
+            let (x_text, y_text) = (px(x), px(y + down));
+            let _ = writeln!(body, "<g transform=\"translate({x_text} {y_text})\">");
             body.push_str(&drawing.body);
             body.push_str("</g>\n");
             x += w;
+            height = height.max(drawing.height + down);
         }
         width = width.max(x);
-        y += row.iter().fold(0.0, |h: f64, d| h.max(d.height));
+        y += height;
     }
     let names: Vec<&str> = drawings.iter().map(|d| d.name.as_str()).collect();
     let (w, h) = (px(width.ceil().max(1.0)), px(f64::ceil(y).max(1.0)));

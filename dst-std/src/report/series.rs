@@ -87,7 +87,7 @@ impl Series {
 
     /// A thick line.
     pub fn thick(self) -> Self {
-        Self { width: 3.2, ..self }
+        Self { width: 2.6, ..self }
     }
 
     /// A marker at every point.

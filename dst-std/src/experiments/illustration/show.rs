@@ -220,7 +220,7 @@ fn paths_plot(config: &Config, paths: &[Path]) -> Plot {
 
 fn curves_plot(config: &Config, curves: &[Curve]) -> Plot {
     let mut plot = Plot::new("Stopping time against the parameter")
-        .size(400.0, 330.0)
+        .size(420.0, 330.0)
         .x(Axis::linear("θ"))
         .y(Axis::linear("T and N·h"));
     let times = curves
@@ -244,7 +244,7 @@ fn curves_plot(config: &Config, curves: &[Curve]) -> Plot {
         for tangent in &curve.tangents {
             // The same length on paper, whatever the slope.
             let slope = tangent.gradient * width / height;
-            let reach = 0.07 * width / (1.0 + slope * slope).sqrt();
+            let reach = 0.06 * width / (1.0 + slope * slope).sqrt();
             let ends =
                 [-reach, reach].map(|d| (tangent.theta + d, tangent.time + d * tangent.gradient));
             plot = plot.line(Series::new("", ends).colour(6).thick()).line(
