@@ -1,1 +1,3 @@
 //! Linear algebra in double precision: products, factorisations, vectorised functions, threads.
+
+pub mod sparse;
