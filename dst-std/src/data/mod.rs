@@ -1,3 +1,11 @@
 //! Data sets: files in LIBSVM format, and synthetic ones made from a seed.
 
+mod libsvm;
+mod number;
 pub mod random;
+mod source;
+mod synthetic;
+
+pub use libsvm::{Examples, Fault, ReadError, read_libsvm, read_libsvm_file};
+pub use random::{normals, uniform};
+pub use synthetic::{Shape, synthetic};

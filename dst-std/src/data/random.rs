@@ -55,6 +55,17 @@ mod tests {
         assert_eq!(bits(0, 1), 0x6E78_9E6A_A1B9_65F4);
     }
 
+    /// The same in numpy.
+    #[test]
+    fn another_language_makes_the_same_numbers() {
+        assert_eq!(uniform(7001, 0), 0.925445049250434);
+        assert_eq!(uniform(7001, 1), 0.5801572463167284);
+        let numpy = [0.6758774379379997, 0.7243936811026648, -0.7372919888489909];
+        for (ours, theirs) in normals(7002, 3).iter().zip(numpy) {
+            assert!((ours - theirs).abs() < 1e-14, "{ours} {theirs}");
+        }
+    }
+
     #[test]
     fn the_normals_are_normal() {
         let n = 200_000;

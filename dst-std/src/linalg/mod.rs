@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`symmetric`] | dense symmetric matrix, half of it stored | one reading of that half |
 //! | [`householder`] | V·diag(λ)·Vᵀ with V a product of M reflections | 3 readings of the M vectors |
+//! | [`sparse`] | matrix by its nonzeros, row after row | one reading of the nonzeros |
 //! | [`elementwise`] | tanh, exp, softplus, … over slices, accuracy stated and tested | |
 //! | [`threads`] | how many threads there are; fixed pieces, fixed order of sums | |
 //!
@@ -13,6 +14,7 @@
 pub mod elementwise;
 pub mod householder;
 mod operator;
+pub mod sparse;
 pub mod symmetric;
 pub mod threads;
 

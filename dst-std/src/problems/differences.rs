@@ -1,0 +1,38 @@
+//! Derivatives against central differences, for the tests of this folder.
+
+use dst_core::Objective;
+
+use crate::data::normals;
+
+/// Checks ∇f·v and ∇²f·v along random directions at `x`.
+pub(super) fn check(objective: &impl Objective<f64>, x: &[f64]) {
+    let dim = objective.dim();
+    let evaluate = |x: &[f64]| {
+        let (mut g, mut tape) = (vec![0.0; dim], vec![0.0; objective.tape_len()]);
+        let mut scratch = vec![0.0; objective.scratch_len()];
+        let f = objective.value_gradient(x, &mut g, &mut tape, &mut scratch);
+        (f, g, tape, scratch)
+    };
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let (_, gradient, tape, mut scratch) = evaluate(x);
+    for seed in 0..5 {
+        let v = normals(seed, dim);
+        let along = |h: f64| {
+            let moved: Vec<f64> = x.iter().zip(&v).map(|(x, v)| x + h * v).collect();
+            evaluate(&moved)
+        };
+        let h = 1e-5;
+        let (up, down) = (along(h), along(-h));
+        let slope = dot(&gradient, &v);
+        let quotient = (up.0 - down.0) / (2.0 * h);
+        let error = (slope - quotient).abs() / (1.0 + slope.abs());
+        assert!(error < 1e-7, "gradient: {slope} against {quotient}");
+        let mut product = vec![1.0; dim];
+        objective.add_hessian_vector(x, &v, &tape, &mut product, &mut scratch);
+        for ((product, up), down) in product.iter().zip(&up.1).zip(&down.1) {
+            let quotient = 1.0 + (up - down) / (2.0 * h);
+            let error = (product - quotient).abs() / (1.0 + product.abs());
+            assert!(error < 1e-6, "Hessian: {product} against {quotient}");
+        }
+    }
+}
