@@ -172,6 +172,10 @@ fn carry_out(
                 outcome.error = Some(reason);
             }
         }
+        page.fact(
+            format!("time of {name}"),
+            format_args!("{:.1} s", outcome.seconds),
+        );
         say(&line(&outcome));
         outcomes.push(outcome);
         page.stage(match (context.interrupted(), i + 1 == chosen.len()) {

@@ -38,9 +38,8 @@ impl Frame {
 
     /// Inside, or on the edge but for rounding?
     pub(super) fn holds(&self, (x, y): Place) -> bool {
-        let (hair, Self { left, right, .. }) = (0.01, self);
-        (left - hair..=right + hair).contains(&x)
-            && (self.top - hair..=self.bottom + hair).contains(&y)
+        let within = |low: f64, v: f64, high: f64| v >= low - 0.01 && v <= high + 0.01;
+        within(self.left, x, self.right) && within(self.top, y, self.bottom)
     }
 
     /// The nearest place inside.

@@ -244,10 +244,13 @@ impl Pen<'_> {
             }
             self.path(&d, &style);
         }
-        if series.markers {
+        if let Some(distance) = series.markers {
+            let mut last: Option<Place> = None;
             for at in points.into_iter().flatten() {
-                if self.frame.holds(at) {
+                let apart = |last: Place| (at.0 - last.0).hypot(at.1 - last.1) >= distance;
+                if self.frame.holds(at) && last.is_none_or(apart) {
                     colour.marker(&mut self.svg, at.0, at.1);
+                    last = Some(at);
                 }
             }
             self.svg.push('\n');
@@ -297,7 +300,7 @@ impl Pen<'_> {
                 if let Some(style) = series.stroke(colour) {
                     self.path(&line, &style);
                 }
-                if series.markers {
+                if series.markers.is_some() {
                     colour.marker(&mut self.svg, x + 13.0, y);
                 }
             }

@@ -28,7 +28,8 @@ pub struct Series {
     dash: Option<Dash>,
     width: f64,
     line: bool,
-    pub(super) markers: bool,
+    /// The least distance between markers in pixels, if there are any.
+    pub(super) markers: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Series {
             dash: None,
             width: 1.8,
             line: true,
-            markers: false,
+            markers: None,
         }
     }
 
@@ -93,7 +94,15 @@ impl Series {
     /// A marker at every point.
     pub fn markers(self) -> Self {
         Self {
-            markers: true,
+            markers: Some(0.0),
+            ..self
+        }
+    }
+
+    /// A marker here and there, which tells long curves apart without hiding them.
+    pub fn sparse_markers(self) -> Self {
+        Self {
+            markers: Some(45.0),
             ..self
         }
     }
@@ -101,10 +110,21 @@ impl Series {
     /// Markers without a line.
     pub fn only_markers(self) -> Self {
         Self {
-            markers: true,
+            markers: Some(0.0),
             line: false,
             ..self
         }
+    }
+
+    /// Stays level until the next point, then jumps: for counts.
+    pub fn stairs(self) -> Self {
+        let corners = self.points.windows(2).flat_map(|pair| {
+            let [from, to] = [pair[0], pair[1]];
+            // A point that is not finite interrupts the stairs too.
+            [from, (to.0, from.1)]
+        });
+        let points = corners.chain(self.points.last().copied()).collect();
+        Self { points, ..self }
     }
 
     /// The colour and marker of this number; without it, the next that is free.
@@ -238,6 +258,14 @@ mod tests {
         assert_eq!(histogram(&[3.0, 3.0], 1), [(2.5, 3.5, 2.0)]);
         assert!(histogram(&[], 4).is_empty());
         assert_eq!(histogram(&values, 0).len(), 1);
+    }
+
+    #[test]
+    fn stairs_are_level_between_points() {
+        let stairs = Series::new("", [(0.0, 3.0), (1.0, 2.0), (2.0, 2.0)]).stairs();
+        let corners = [(0.0, 3.0), (1.0, 3.0), (1.0, 2.0), (2.0, 2.0), (2.0, 2.0)];
+        assert_eq!(stairs.points, corners);
+        assert!(Series::new("", []).stairs().points.is_empty());
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The results of the illustration as figures, tables and claims.
+//! The results of the illustration as claims and figures.
 
-use super::{Comparison, Config, Curve, ErrorLine, Path, Results};
-use crate::report::{Axis, Cell, Plot, Section, Series, Table, Verdict, short};
+use super::{Config, Curve, ErrorLine, Path, Results, tables};
+use crate::report::{Axis, Plot, Section, Series, Verdict, short};
 
 /// The section of the report.
 pub fn section(config: &Config, results: &Results) -> Section {
@@ -55,27 +55,27 @@ pub fn section(config: &Config, results: &Results) -> Section {
             short(results.comparison.exact.time),
             short(results.comparison.exact.time_gradient)
         ),
-        twelve_ways(&results.comparison),
+        tables::twelve_ways(&results.comparison),
     );
     section.data(
         "illustration-times",
         "The curves of (b)",
-        curves_table(&results.curves),
+        tables::curves(&results.curves),
     );
     section.data(
         "illustration-tangents",
         "The tangents of (b)",
-        tangents_table(&results.curves),
+        tables::tangents(&results.curves),
     );
     section.data(
         "illustration-paths",
         "The paths of (a)",
-        paths_table(&results.paths),
+        tables::paths(&results.paths),
     );
     section.data(
         "illustration-errors",
         "The errors against h",
-        errors_table(&results.errors),
+        tables::errors(&results.errors),
     );
     settings(&mut section, config);
     section
@@ -240,7 +240,7 @@ fn curves_plot(config: &Config, curves: &[Curve]) -> Plot {
             .map(|p| (p.theta, p.steps.map_or(f64::NAN, |n| n as f64 * h)));
         plot = plot
             .line(Series::new(format!("ε = {}", short(curve.epsilon)), times).colour(i))
-            .line(Series::new("", steps).colour(i).thin());
+            .line(Series::new("", steps).stairs().colour(i).thin());
         for tangent in &curve.tangents {
             // The same length on paper, whatever the slope.
             let slope = tangent.gradient * width / height;
@@ -287,107 +287,4 @@ fn errors_plot(lines: &[ErrorLine]) -> Plot {
         );
     }
     plot
-}
-
-fn twelve_ways(comparison: &Comparison) -> Table {
-    let mut table = Table::new()
-        .left("integrator")
-        .left("crossing")
-        .right("N")
-        .right("T")
-        .right("dT/dθ")
-        .right("dN/dθ")
-        .right("relative error")
-        .right("rates")
-        .right("pullbacks");
-    for row in &comparison.runs {
-        table.row([
-            row.integrator.into(),
-            row.crossing.into(),
-            row.steps.into(),
-            Cell::shown_as(row.time, format!("{:.6}", row.time)),
-            Cell::shown_as(row.time_gradient, format!("{:.6}", row.time_gradient)),
-            row.steps_gradient.into(),
-            Cell::shown_as(row.relative_error, format!("{:.1e}", row.relative_error)),
-            row.evaluations.rate.into(),
-            row.evaluations.pullback.into(),
-        ]);
-    }
-    table
-}
-
-fn curves_table(curves: &[Curve]) -> Table {
-    let mut table = Table::new()
-        .right("epsilon")
-        .right("theta")
-        .right("T")
-        .right("N")
-        .right("N with half of the step");
-    let count = |n: Option<usize>| n.map_or_else(|| "".into(), Cell::from);
-    for curve in curves {
-        for p in &curve.points {
-            let cells = [curve.epsilon.into(), p.theta.into(), p.time.into()];
-            let counts = [count(p.steps), count(p.half_steps)];
-            table.row(cells.into_iter().chain(counts));
-        }
-    }
-    table
-}
-
-fn tangents_table(curves: &[Curve]) -> Table {
-    let mut table = Table::new()
-        .right("epsilon")
-        .right("theta")
-        .right("N*h")
-        .right("dT/dtheta from the steps")
-        .right("dT/dtheta exact");
-    for curve in curves {
-        for t in &curve.tangents {
-            let cells = [curve.epsilon, t.theta, t.time, t.gradient, t.exact_gradient];
-            table.row(cells.map(Cell::from));
-        }
-    }
-    table
-}
-
-fn paths_table(paths: &[Path]) -> Table {
-    let mut table = Table::new()
-        .right("theta")
-        .left("path")
-        .right("point")
-        .right("x1")
-        .right("x2");
-    for path in paths {
-        for (name, points) in [("flow", &path.flow), ("Euler", &path.steps)] {
-            for (i, &(x1, x2)) in points.iter().enumerate() {
-                table.row([
-                    path.theta.into(),
-                    name.into(),
-                    i.into(),
-                    x1.into(),
-                    x2.into(),
-                ]);
-            }
-        }
-    }
-    table
-}
-
-fn errors_table(lines: &[ErrorLine]) -> Table {
-    let mut table = Table::new()
-        .left("integrator")
-        .left("crossing")
-        .right("h")
-        .right("relative error");
-    for line in lines {
-        for &(h, error) in &line.points {
-            table.row([
-                line.integrator.into(),
-                line.crossing.into(),
-                h.into(),
-                error.into(),
-            ]);
-        }
-    }
-    table
 }

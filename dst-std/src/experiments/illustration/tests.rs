@@ -1,3 +1,4 @@
+use super::study::slope;
 use super::*;
 use crate::report::Verdict;
 

@@ -47,6 +47,17 @@ fn what_cannot_be_drawn_is_left_out() {
 }
 
 #[test]
+fn sparse_markers_keep_their_distance() {
+    let points = (0..1000).map(|i| (f64::from(i), 0.0));
+    let plot = |series: Series| svg(&Plot::new("").size(450.0, 100.0).line(series));
+    let count = |text: &str| text.matches("<circle").count();
+    let line = Series::new("", points);
+    assert_eq!(count(&plot(line.clone().markers())), 1000);
+    // 450 pixels less 4 % of room at both ends, a marker every 45.
+    assert_eq!(count(&plot(line.sparse_markers())), 10);
+}
+
+#[test]
 fn nothing_to_draw_is_said() {
     for plot in [
         Plot::new(""),
