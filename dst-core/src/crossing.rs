@@ -36,6 +36,16 @@ impl Crossing {
     /// Every crossing.
     pub const ALL: [Self; 4] = [Self::Paper, Self::Interpolated, Self::Slope, Self::Hermite];
 
+    /// Its name, as it stands in code.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "Paper",
+            Self::Interpolated => "Interpolated",
+            Self::Slope => "Slope",
+            Self::Hermite => "Hermite",
+        }
+    }
+
     /// Does it need dJ/dt at both ends of the last step?
     pub(crate) fn needs_slopes(self) -> bool {
         matches!(self, Self::Slope | Self::Hermite)

@@ -8,6 +8,7 @@ pub mod data;
 pub mod experiments;
 pub mod learned;
 pub mod linalg;
+pub mod machine;
 pub mod ode;
 pub mod problems;
 pub mod report;

@@ -3,7 +3,7 @@
 use std::num::IntErrorKind;
 
 /// A whole number that is at least `least`.
-fn whole(text: &str, least: usize) -> Result<usize, String> {
+pub(super) fn whole_at_least(text: &str, least: usize) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(value) if value >= least => Ok(value),
         Ok(_) => Err(format!("must be at least {least}")),
@@ -22,12 +22,12 @@ fn is_negative_whole(text: &str) -> bool {
 
 /// 0, 1, 2, …
 pub(super) fn count(text: &str) -> Result<usize, String> {
-    whole(text, 0)
+    whole_at_least(text, 0)
 }
 
 /// 1, 2, …
 pub(super) fn positive_count(text: &str) -> Result<usize, String> {
-    whole(text, 1)
+    whole_at_least(text, 1)
 }
 
 /// More threads than this are a typing error.
@@ -39,7 +39,7 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(value) if value > MOST_THREADS => Err(at_most()),
         Err(e) if *e.kind() == IntErrorKind::PosOverflow => Err(at_most()),
-        _ => whole(text, 1),
+        _ => whole_at_least(text, 1),
     }
 }
 

@@ -8,6 +8,7 @@
 //! [`Failure::Interrupted`].
 
 pub mod illustration;
+pub mod validation;
 
 use std::fmt;
 

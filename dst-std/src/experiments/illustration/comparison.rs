@@ -151,7 +151,7 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
         let first = |gradient: &[f64]| gradient.first().copied().unwrap_or(f64::NAN);
         rows.push(Row {
             integrator: name,
-            crossing: crossing_name(crossing),
+            crossing: crossing.name(),
             steps: answer.steps,
             time: answer.stop.time,
             time_gradient: first(answer.time_gradient()),
@@ -161,15 +161,6 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
         });
     }
     Ok(())
-}
-
-pub(super) fn crossing_name(crossing: Crossing) -> &'static str {
-    match crossing {
-        Crossing::Paper => "Paper",
-        Crossing::Interpolated => "Interpolated",
-        Crossing::Slope => "Slope",
-        Crossing::Hermite => "Hermite",
-    }
 }
 
 /// The engine's error in terms of the options of `dst illustrate`.

@@ -3,7 +3,7 @@
 use dst_core::{Crossing, Euler, HeapMemory, Heun, Integrator, Mode, Rk4, Status};
 
 use super::{Config, Curve, CurvePoint, ErrorLine, Exact, Path, Problem, Tangent, system};
-use super::{comparison, exact};
+use super::exact;
 
 pub(super) fn path(config: &Config, theta: f64) -> Path {
     let (h, epsilon) = (config.path_step, config.path_epsilon);
@@ -123,7 +123,7 @@ pub(super) fn error_line(
     let order = slope(&points);
     ErrorLine {
         integrator,
-        crossing: comparison::crossing_name(crossing),
+        crossing: crossing.name(),
         expected,
         points,
         order,

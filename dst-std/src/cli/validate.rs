@@ -1,0 +1,332 @@
+//! `dst validate`: the gradient of one stopping time, against the adaptive solver, with what it costs.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use dst_core::{Crossing, DEFAULT_MAX_STEPS};
+use serde::Serialize;
+
+use super::arguments::{finite, positive, positive_count, whole_at_least};
+use super::common::{Parallel, Seeded, Speech};
+use super::{Failure, output};
+use crate::experiments::validation::{
+    Answer, Basis, Method, Problem, Run, Slots, TRUTH_RTOL, USUAL_RTOL, norm, relative_error, truth,
+};
+use crate::linalg::threads;
+use crate::machine;
+use crate::report::{short, write_whole};
+
+/// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
+///
+/// The problem: f = x'Qx/2 with a random Q of condition number 100, x' = -p(theta, x, t)*grad f with a small network for every
+/// coordinate (10 parameters each), stopped at |grad f|^2 <= eps.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  dst validate --dim 100
+  dst validate --dim 1000 --step 0.01 --eps 1e-5 --json
+  dst validate --dim 10000 --basis hh8 --slots 10
+  dst validate --dim 10000 --basis hh8 --dense --no-truth
+  dst validate --dim 100 --integrator rk4 --crossing hermite --gradient-out g.txt")]
+pub(super) struct Args {
+    /// Number of variables.
+    #[arg(long, value_name = "D", default_value = "100", value_parser = dimension, allow_hyphen_values = true)]
+    dim: usize,
+    /// Step size h.
+    #[arg(long, value_name = "H", default_value = "0.1", value_parser = positive, allow_hyphen_values = true)]
+    step: f64,
+    /// Tolerance: the run stops at the first |grad f|^2 <= E.
+    #[arg(long, value_name = "E", default_value = "1e-3", value_parser = positive, allow_hyphen_values = true)]
+    eps: f64,
+    /// Basis of the spectrum: haar (dense), or hhM, a product of M reflections (structured).
+    #[arg(long, value_name = "haar|hhM", default_value = "haar", value_parser = basis)]
+    basis: Basis,
+    /// Form the matrix of an hhM basis.
+    #[arg(long)]
+    dense: bool,
+    /// States that the backward sweep keeps: a number, or all.
+    #[arg(long, value_name = "S|all", default_value = "all", value_parser = slots, allow_hyphen_values = true)]
+    slots: Slots,
+    /// Integrator: euler, heun or rk4.
+    #[arg(long, value_name = "NAME", default_value = "euler", value_parser = integrator)]
+    integrator: Method,
+    /// How the stopping time is read off the last step: paper, interpolated, slope or hermite.
+    #[arg(long, value_name = "NAME", default_value = "paper", value_parser = crossing)]
+    crossing: Crossing,
+    /// Give up after so many steps.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS, value_parser = positive_count, allow_hyphen_values = true)]
+    max_steps: usize,
+    /// Relative tolerance of the truth.
+    #[arg(long, value_name = "R", default_value_t = TRUTH_RTOL, value_parser = tolerance, allow_hyphen_values = true)]
+    rtol: f64,
+    /// Leave out the adaptive solver.
+    #[arg(long)]
+    no_truth: bool,
+    /// Write the gradient with respect to theta to this file, a number per line.
+    #[arg(long, value_name = "FILE")]
+    gradient_out: Option<PathBuf>,
+    #[command(flatten)]
+    parallel: Parallel,
+    #[command(flatten)]
+    seeded: Seeded,
+    #[command(flatten)]
+    speech: Speech,
+}
+
+fn dimension(text: &str) -> Result<usize, String> {
+    // One eigenvalue has no spacing.
+    whole_at_least(text, 2)
+}
+
+fn basis(text: &str) -> Result<Basis, String> {
+    text.parse()
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    match finite(text) {
+        Ok(value) if (1e-13..=0.1).contains(&value) => Ok(value),
+        _ => Err("must be from 1e-13 to 0.1".to_owned()),
+    }
+}
+
+fn slots(text: &str) -> Result<Slots, String> {
+    if text == "all" {
+        return Ok(Slots::All);
+    }
+    positive_count(text)
+        .map(Slots::Number)
+        .map_err(|reason| format!("{reason}, or all"))
+}
+
+fn integrator(text: &str) -> Result<Method, String> {
+    let named = |method: &Method| method.name().eq_ignore_ascii_case(text);
+    let found = Method::ALL.into_iter().find(named);
+    found.ok_or_else(|| "must be euler, heun or rk4".to_owned())
+}
+
+fn crossing(text: &str) -> Result<Crossing, String> {
+    let named = |crossing: &Crossing| crossing.name().eq_ignore_ascii_case(text);
+    let found = Crossing::ALL.into_iter().find(named);
+    found.ok_or_else(|| "must be paper, interpolated, slope or hermite".to_owned())
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+struct Report {
+    #[serde(flatten)]
+    problem: Problem,
+    #[serde(flatten)]
+    run: Run,
+    threads: usize,
+    /// N
+    steps: usize,
+    /// T as the crossing reads it.
+    time: f64,
+    /// ‖∂T/∂θ‖
+    time_gradient_norm: f64,
+    /// ‖∂T/∂x0‖
+    x0_gradient_norm: f64,
+    /// T of the adaptive solver.
+    truth_time: Option<f64>,
+    /// Of ∂T/∂θ against that of the adaptive solver.
+    relative_error: Option<f64>,
+    /// Evaluations of A in the forward run: N times the stages of the integrator.
+    euler_evaluations: usize,
+    /// Evaluations of A in a forward solve by the adaptive solver at the usual tolerance.
+    ode_evaluations: Option<usize>,
+    nfe_ratio: Option<f64>,
+    /// Evaluations of A and pullbacks in all.
+    rates: usize,
+    pullbacks: usize,
+    /// The states kept for the backward sweep, with their records if all are.
+    trajectory_mb: f64,
+    /// Run and gradient together: the median of several, after one to warm up.
+    seconds_gradient: f64,
+    repetitions: usize,
+    peak_rss_mb: Option<f64>,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(path) = &args.gradient_out {
+        writable(path)?;
+    }
+    let count = args.parallel.threads();
+    let (report, answer) = threads::with(count, || compute(args, count))
+        .map_err(Failure::NoAnswer)?
+        .map_err(Failure::NoAnswer)?;
+    if let Some(path) = &args.gradient_out {
+        let mut text = String::with_capacity(26 * answer.theta.len());
+        for value in &answer.theta {
+            let _ = writeln!(text, "{value:.16e}");
+        }
+        write_whole(path, text.as_bytes()).map_err(|error| unwritable(path, &error))?;
+    }
+    output::print(args.speech.json, &report, |out| {
+        show(&report, out)?;
+        match &args.gradient_out {
+            Some(path) => writeln!(out, "written: {}", path.display()),
+            None => Ok(()),
+        }
+    })
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::NoAnswer(format!(
+        "--gradient-out {} cannot be written: {error}",
+        path.display()
+    ))
+}
+
+/// Can the file be made? Asked before the work: its folder must be there and let us write.
+fn writable(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        let error = io::Error::from(io::ErrorKind::IsADirectory);
+        return Err(unwritable(path, &error));
+    }
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    tempfile_in(folder.unwrap_or(Path::new("."))).map_err(|error| unwritable(path, &error))
+}
+
+/// Makes a file and takes it away.
+fn tempfile_in(folder: &Path) -> io::Result<()> {
+    let probe = folder.join(format!(".dst-{}", std::process::id()));
+    std::fs::File::create_new(&probe)?;
+    std::fs::remove_file(&probe)
+}
+
+fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
+    let problem = Problem {
+        dim: args.dim,
+        basis: args.basis,
+        dense: args.dense,
+        seed: args.seeded.seed,
+    };
+    let run = Run {
+        method: args.integrator,
+        crossing: args.crossing,
+        step: args.step,
+        epsilon: args.eps,
+        slots: args.slots,
+        max_steps: args.max_steps,
+    };
+    let instance = problem.build()?;
+    let mut prepared = run.prepare(&instance)?;
+    let started = Instant::now();
+    let answer = (prepared.repeat)()?;
+    let once = started.elapsed().as_secs_f64();
+    let repetitions = ((1.0 / once) as usize).clamp(3, 51);
+    let mut seconds = Vec::with_capacity(repetitions);
+    for _ in 0..repetitions {
+        let started = Instant::now();
+        (prepared.repeat)()?;
+        seconds.push(started.elapsed().as_secs_f64());
+    }
+    seconds.sort_by(f64::total_cmp);
+    drop(prepared);
+    let truth = if args.no_truth {
+        None
+    } else {
+        let solved = truth(&instance, args.eps, args.rtol, USUAL_RTOL);
+        Some(solved.map_err(|error| format!("the adaptive solver: {error}"))?)
+    };
+    let euler_evaluations = answer.steps * args.integrator.stages();
+    let ode_evaluations = truth.as_ref().map(|truth| truth.evaluations);
+    let report = Report {
+        problem,
+        run,
+        threads,
+        steps: answer.steps,
+        time: answer.time,
+        time_gradient_norm: norm(&answer.theta),
+        x0_gradient_norm: norm(&answer.x0),
+        truth_time: truth.as_ref().map(|truth| truth.exact.event.time),
+        relative_error: truth
+            .as_ref()
+            .map(|truth| relative_error(&answer.theta, &truth.exact.theta)),
+        euler_evaluations,
+        ode_evaluations,
+        nfe_ratio: ode_evaluations.map(|ode| euler_evaluations as f64 / ode as f64),
+        rates: answer.rates,
+        pullbacks: answer.pullbacks,
+        trajectory_mb: answer.kept_bytes as f64 / 1e6,
+        seconds_gradient: seconds[repetitions / 2],
+        repetitions,
+        peak_rss_mb: machine::peak_memory().map(|bytes| bytes as f64 / 1e6),
+    };
+    Ok((report, answer))
+}
+
+fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let Problem {
+        dim, basis, seed, ..
+    } = report.problem;
+    let Run {
+        method,
+        crossing,
+        step,
+        epsilon,
+        slots,
+        ..
+    } = report.run;
+    let stored = if report.problem.is_dense() {
+        "dense"
+    } else {
+        "structured"
+    };
+    writeln!(
+        out,
+        "{dim} variables, {} parameters, {basis} ({stored}), seed {seed}; {} with h = {step:?}, {} crossing, eps = {epsilon:?}",
+        10 * dim,
+        method.name(),
+        crossing.name()
+    )?;
+    writeln!(
+        out,
+        "  stops after N         {:>12} steps, T = {:.9}",
+        report.steps, report.time
+    )?;
+    writeln!(
+        out,
+        "  |dT/dtheta|           {:>12.6e}",
+        report.time_gradient_norm
+    )?;
+    writeln!(
+        out,
+        "  |dT/dx0|              {:>12.6e}",
+        report.x0_gradient_norm
+    )?;
+    if let (Some(time), Some(error), Some(ode), Some(ratio)) = (
+        report.truth_time,
+        report.relative_error,
+        report.ode_evaluations,
+        report.nfe_ratio,
+    ) {
+        writeln!(out, "  adaptive solver       {:>12.9} = T", time)?;
+        writeln!(out, "  relative error        {error:>12.3e} of dT/dtheta")?;
+        writeln!(
+            out,
+            "  evaluations           {:>12} forward, {ode} by the adaptive solver: ratio {ratio:.3}",
+            report.euler_evaluations
+        )?;
+    }
+    writeln!(
+        out,
+        "  run and gradient      {:>12} s, median of {} on {} threads; {} rates, {} pullbacks",
+        short(report.seconds_gradient),
+        report.repetitions,
+        report.threads,
+        report.rates,
+        report.pullbacks
+    )?;
+    write!(
+        out,
+        "  memory                {:>12} MB of trajectory ({slots} slots)",
+        short(report.trajectory_mb)
+    )?;
+    match report.peak_rss_mb {
+        Some(peak) => writeln!(out, ", {peak:.0} MB at the most in all"),
+        None => writeln!(out),
+    }
+}

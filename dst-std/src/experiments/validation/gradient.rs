@@ -1,0 +1,274 @@
+//! The gradient of a stopping time by one integrator and one crossing, and the truth it is held against.
+
+use std::fmt;
+
+use dst_core::{
+    Crossing, Error, Euler, HeapMemory, Heun, Integrator, Mode, Plan, Rk4, Status, System,
+    record_len,
+};
+use serde::Serialize;
+
+use super::instance::Instance;
+use crate::machine;
+use crate::ode::{self, EventGradient, OdeError};
+
+/// An integrator by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// The paper's.
+    Euler,
+    /// Second order.
+    Heun,
+    /// Fourth order.
+    Rk4,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Euler, Self::Heun, Self::Rk4];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Euler => "Euler",
+            Self::Heun => "Heun",
+            Self::Rk4 => "RK4",
+        }
+    }
+
+    /// Evaluations of A per step.
+    pub const fn stages(self) -> usize {
+        match self {
+            Self::Euler => 1,
+            Self::Heun => 2,
+            Self::Rk4 => 4,
+        }
+    }
+}
+
+/// How many states the backward sweep may keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Slots {
+    /// Every state with its record: nothing is computed twice.
+    All,
+    /// So many states.
+    Number(usize),
+}
+
+impl fmt::Display for Slots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::Number(count) => count.fmt(f),
+        }
+    }
+}
+
+/// A run to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// How x goes on.
+    pub method: Method,
+    /// How T is read off the last step.
+    #[serde(serialize_with = "serialize_crossing")]
+    pub crossing: Crossing,
+    /// h
+    pub step: f64,
+    /// ε
+    pub epsilon: f64,
+    /// What the backward sweep may keep.
+    pub slots: Slots,
+    /// The run is given up after so many steps.
+    pub max_steps: usize,
+}
+
+fn serialize_crossing<S: serde::Serializer>(crossing: &Crossing, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(crossing.name())
+}
+
+/// What a run found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// N
+    pub steps: usize,
+    /// T as the crossing reads it.
+    pub time: f64,
+    /// ∂T/∂θ
+    pub theta: Vec<f64>,
+    /// ∂T/∂x0
+    pub x0: Vec<f64>,
+    /// Evaluations of A, those of the backward sweep included.
+    pub rates: usize,
+    /// Pullbacks.
+    pub pullbacks: usize,
+    /// Bytes of trajectory that were kept.
+    pub kept_bytes: usize,
+}
+
+/// A run whose memory is there already, to be repeated at will.
+pub struct Prepared<'p> {
+    /// Runs and differentiates; everything is written anew.
+    pub repeat: Box<dyn FnMut() -> Result<Answer, String> + Send + 'p>,
+    /// N, from a run without a gradient.
+    pub steps: usize,
+}
+
+impl fmt::Debug for Prepared<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared")
+            .field("steps", &self.steps)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    /// Finds N by a run without a gradient and allocates what the gradient will need.
+    pub fn prepare<'p>(&self, instance: &'p Instance) -> Result<Prepared<'p>, String> {
+        match self.method {
+            Method::Euler => self.prepare_with(Euler::new(self.step), instance),
+            Method::Heun => self.prepare_with(Heun::new(self.step), instance),
+            Method::Rk4 => self.prepare_with(Rk4::new(self.step), instance),
+        }
+    }
+
+    /// Runs and differentiates, once.
+    pub fn answer(&self, instance: &Instance) -> Result<Answer, String> {
+        (self.prepare(instance)?.repeat)()
+    }
+
+    fn prepare_with<'p, I: Integrator<f64> + Send + 'p>(
+        &self,
+        integrator: I,
+        instance: &'p Instance,
+    ) -> Result<Prepared<'p>, String> {
+        let plan = integrator
+            .until(self.epsilon)
+            .at_most(self.max_steps)
+            .crossing(self.crossing)
+            .mode(Mode::Adjoint);
+        let run = *self;
+        let steps = run.count(plan, instance)?;
+        let dims = instance.system.dims();
+        let record = record_len(dims, I::STAGES);
+        let (slots, per_slot) = match run.slots {
+            Slots::All => (steps.max(1), dims.states + record),
+            Slots::Number(count) => (count.min(steps).max(1), dims.states),
+        };
+        let kept_bytes = slots
+            .saturating_mul(per_slot)
+            .saturating_mul(size_of::<f64>());
+        machine::must_fit(
+            &format!("keeping {slots} states of {steps} steps"),
+            kept_bytes as f64,
+            "use fewer --slots",
+        )?;
+        let mut memory = match run.slots {
+            Slots::All => HeapMemory::with_records(&plan, &instance.system, slots),
+            Slots::Number(_) => HeapMemory::new(&plan, &instance.system, slots),
+        };
+        let repeat = Box::new(move || {
+            let Instance { system, theta, x0 } = instance;
+            let found = plan
+                .sensitivity(system, theta, x0, &mut memory)
+                .map_err(|error| run.explain(error))?;
+            Ok(Answer {
+                steps: found.steps,
+                time: found.stop.time,
+                theta: found.time_gradient().to_vec(),
+                x0: found.time_gradient_x0().to_vec(),
+                rates: found.evaluations.rate,
+                pullbacks: found.evaluations.pullback,
+                kept_bytes,
+            })
+        });
+        Ok(Prepared { repeat, steps })
+    }
+
+    /// N, or why there is none.
+    fn count<I: Integrator<f64>>(
+        &self,
+        plan: Plan<f64, I>,
+        instance: &Instance,
+    ) -> Result<usize, String> {
+        let Instance { system, theta, x0 } = instance;
+        let mut memory = HeapMemory::new(&plan, system, 1);
+        let explain = |error| self.explain(error);
+        let mut run = plan.run(system, theta, x0, &mut memory).map_err(explain)?;
+        match run.complete().map_err(explain)? {
+            Status::Reached(stop) if stop.steps == 0 => Err(self.explain(Error::StoppedAtStart)),
+            Status::Reached(stop) => Ok(stop.steps),
+            Status::Running(at) | Status::StepLimit(at) => {
+                let trend = if at.criterion < at.previous {
+                    "falling"
+                } else {
+                    "not falling"
+                };
+                Err(format!(
+                    "the run did not reach eps = {:?} within {} steps (J = {:.1e} and {trend}); raise --max-steps or --eps",
+                    self.epsilon, at.steps, at.criterion
+                ))
+            }
+        }
+    }
+
+    fn explain(&self, error: Error) -> String {
+        let &Self { step, epsilon, .. } = self;
+        match error {
+            Error::NonFinite { step: at } => {
+                format!(
+                    "the run left the finite numbers at step {at}: h = {step:?} is too long; lower --step"
+                )
+            }
+            Error::StoppedAtStart => {
+                format!("J is not above eps = {epsilon:?} at the starting point; lower --eps")
+            }
+            Error::FlatCrossing { step: at } => format!(
+                "J is flat to rounding where it crosses eps = {epsilon:?} at step {at}; change --eps or --step"
+            ),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// T and its gradient by the adaptive solver, and what a solve at the usual tolerance takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Truth {
+    /// At the tight tolerance.
+    pub exact: EventGradient,
+    /// Evaluations of a forward solve at the usual tolerance.
+    pub evaluations: usize,
+}
+
+/// Solves twice: at the tolerance `rtol` with the gradient, and at `usual` for its count of evaluations.
+pub fn truth(instance: &Instance, epsilon: f64, rtol: f64, usual: f64) -> Result<Truth, OdeError> {
+    let Instance { system, theta, x0 } = instance;
+    let options = |rtol: f64| ode::Options {
+        rtol,
+        atol: 0.01 * rtol,
+        ..ode::Options::default()
+    };
+    let exact = ode::event_gradient(system, theta, x0, 0.0, epsilon, &options(rtol))?;
+    let counted = ode::event_time(system, theta, x0, 0.0, epsilon, &options(usual))?;
+    Ok(Truth {
+        exact,
+        evaluations: counted.evaluations,
+    })
+}
+
+/// ‖v‖
+pub fn norm(v: &[f64]) -> f64 {
+    v.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// ‖a − b‖/(‖a‖ + ‖b‖), the paper's measure.
+pub fn relative_error(a: &[f64], b: &[f64]) -> f64 {
+    let difference = a
+        .iter()
+        .zip(b)
+        .map(|(a, b)| (a - b) * (a - b))
+        .sum::<f64>()
+        .sqrt();
+    difference / (norm(a) + norm(b))
+}

@@ -1,0 +1,166 @@
+//! One instance of the problem: the quadratic, the start and the parameters of the preconditioner, all from a seed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use crate::learned::diagonal::{self, Diagonal, ROWS};
+use crate::linalg::Operator;
+use crate::linalg::householder::Householder;
+use crate::linalg::symmetric::Symmetric;
+use crate::machine;
+use crate::problems::quadratic;
+
+/// The basis in which the spectrum stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// Uniformly random; dense.
+    Haar,
+    /// A product of so many random reflections.
+    Reflections(usize),
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Haar => f.write_str("haar"),
+            Self::Reflections(count) => write!(f, "hh{count}"),
+        }
+    }
+}
+
+impl FromStr for Basis {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let count = match text.strip_prefix("hh") {
+            Some("") => Some(8),
+            Some(count) => count
+                .parse()
+                .ok()
+                .filter(|count| (1..=1000).contains(count)),
+            None if text == "haar" => return Ok(Self::Haar),
+            None => None,
+        };
+        count
+            .map(Self::Reflections)
+            .ok_or_else(|| "must be haar, or hhM with M from 1 to 1000".to_owned())
+    }
+}
+
+impl Serialize for Basis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Which instance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Problem {
+    /// d
+    pub dim: usize,
+    /// The basis of the spectrum.
+    pub basis: Basis,
+    /// Form the matrix even where the basis has a structure.
+    pub dense: bool,
+    /// Where the random numbers come from.
+    pub seed: u64,
+}
+
+/// Q, however it is stored.
+#[derive(Clone, Debug)]
+pub enum Matrix {
+    /// By half.
+    Dense(Symmetric),
+    /// As reflections.
+    Structured(Householder),
+}
+
+impl Operator for Matrix {
+    fn dim(&self) -> usize {
+        match self {
+            Self::Dense(q) => q.dim(),
+            Self::Structured(q) => q.dim(),
+        }
+    }
+    fn scratch_len(&self) -> usize {
+        match self {
+            Self::Dense(q) => q.scratch_len(),
+            Self::Structured(q) => q.scratch_len(),
+        }
+    }
+    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        match self {
+            Self::Dense(q) => q.apply(x, out, scratch),
+            Self::Structured(q) => q.apply(x, out, scratch),
+        }
+    }
+}
+
+/// The instance itself.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The iteration to be stopped.
+    pub system: Diagonal<Matrix>,
+    /// θ
+    pub theta: Vec<f64>,
+    /// x0
+    pub x0: Vec<f64>,
+}
+
+impl Problem {
+    /// Makes the instance; refuses what does not fit into memory.
+    pub fn build(&self) -> Result<Instance, String> {
+        let &Self {
+            dim,
+            basis,
+            dense,
+            seed,
+        } = self;
+        self.must_fit()?;
+        let operator = match basis {
+            Basis::Haar => Matrix::Dense(quadratic::haar(dim, seed)),
+            Basis::Reflections(count) => {
+                let q = quadratic::reflected(dim, count, seed);
+                if dense {
+                    Matrix::Dense(q.to_dense())
+                } else {
+                    Matrix::Structured(q)
+                }
+            }
+        };
+        Ok(Instance {
+            system: Diagonal { operator },
+            theta: diagonal::parameters(dim, seed),
+            x0: quadratic::start(dim, seed),
+        })
+    }
+
+    fn must_fit(&self) -> Result<(), String> {
+        let &Self { dim, basis, .. } = self;
+        let d = dim as f64;
+        let stored = |bytes: Option<usize>| bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
+        let remedy = "use --basis hh8 (structured) or a smaller --dim";
+        if self.is_dense() {
+            let what = format!("a dense {dim} × {dim} matrix");
+            machine::must_fit(&what, stored(Symmetric::bytes(dim)), remedy)?;
+        }
+        if basis == Basis::Haar {
+            let what = format!("making a random basis of dimension {dim}");
+            machine::must_fit(&what, stored(quadratic::haar_bytes(dim)), remedy)?;
+        }
+        if let Basis::Reflections(count) = basis {
+            // The reflections twice while they are made, the parameters with their gradients, and a dozen states.
+            let vectors = 2 * count + 4 * ROWS + 12;
+            let what = format!("a problem of dimension {dim} with {count} reflections");
+            machine::must_fit(&what, 8.0 * d * vectors as f64, "use a smaller --dim")?;
+        }
+        Ok(())
+    }
+
+    /// Is the matrix stored as such?
+    pub fn is_dense(&self) -> bool {
+        self.dense || self.basis == Basis::Haar
+    }
+}
