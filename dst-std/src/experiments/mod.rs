@@ -68,8 +68,15 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order of the report.
-pub const ALL: &[Experiment] = &[Experiment {
-    name: "illustration",
-    title: "Illustration: a stopping time with a known gradient (Figure 1)",
-    run: illustration::experiment,
-}];
+pub const ALL: &[Experiment] = &[
+    Experiment {
+        name: "illustration",
+        title: "Illustration: a stopping time with a known gradient (Figure 1)",
+        run: illustration::experiment,
+    },
+    Experiment {
+        name: "validation",
+        title: validation::TITLE,
+        run: validation::experiment,
+    },
+];

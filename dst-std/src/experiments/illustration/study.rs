@@ -2,8 +2,8 @@
 
 use dst_core::{Crossing, Euler, HeapMemory, Heun, Integrator, Mode, Rk4, Status};
 
-use super::{Config, Curve, CurvePoint, ErrorLine, Exact, Path, Problem, Tangent, system};
 use super::exact;
+use super::{Config, Curve, CurvePoint, ErrorLine, Exact, Path, Problem, Tangent, system};
 
 pub(super) fn path(config: &Config, theta: f64) -> Path {
     let (h, epsilon) = (config.path_step, config.path_epsilon);

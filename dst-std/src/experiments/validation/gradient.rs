@@ -84,7 +84,10 @@ pub struct Run {
     pub max_steps: usize,
 }
 
-fn serialize_crossing<S: serde::Serializer>(crossing: &Crossing, to: S) -> Result<S::Ok, S::Error> {
+pub(super) fn serialize_crossing<S: serde::Serializer>(
+    crossing: &Crossing,
+    to: S,
+) -> Result<S::Ok, S::Error> {
     to.serialize_str(crossing.name())
 }
 

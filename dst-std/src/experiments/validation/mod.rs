@@ -7,11 +7,28 @@
 
 mod gradient;
 mod instance;
+mod show;
+mod sweep;
+
+use super::{Context, Failure};
+use crate::report::Section;
 
 pub use gradient::{Answer, Method, Prepared, Run, Slots, Truth, norm, relative_error, truth};
 pub use instance::{Basis, Instance, Matrix, Problem};
+pub use show::section;
+pub use sweep::{Case, Config, Formed, Line, Point, Results, run};
+
+/// The headline.
+pub const TITLE: &str = "Validation: discrete against continuous stopping times (Figure 2)";
 
 /// Tolerance of the truth.
 pub const TRUTH_RTOL: f64 = 1e-11;
 /// The usual tolerance, at which the evaluations of the adaptive solver are counted.
 pub const USUAL_RTOL: f64 = 1e-7;
+
+/// The entry of the registry.
+pub fn experiment(context: &Context) -> Result<Section, Failure> {
+    let config = Config::new(context.quick, context.seed);
+    let results = run(&config, context)?;
+    Ok(section(&config, &results))
+}
