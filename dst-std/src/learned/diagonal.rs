@@ -99,16 +99,51 @@ fn middle(len: usize) -> Option<usize> {
 const LANES: usize = 32;
 type Lanes = [f64; LANES];
 
-/// The first lanes of a slice, or all there are and zeros, in `padded`.
+/// Lanes of θ, x and g.
+struct Block<'a> {
+    theta: [&'a Lanes; ROWS],
+    x: &'a Lanes,
+    g: &'a Lanes,
+}
+
+/// Room for the last lanes of a part, which may not be full.
+type Padding = [Lanes; ROWS + 3];
+const NO_PADDING: Padding = [[0.0; LANES]; ROWS + 3];
+
+/// The lanes of `v` from `first` on: where they are, or copied with zeros behind them.
 #[inline(always)]
-fn lanes<'a>(v: &'a [f64], padded: &'a mut Lanes) -> &'a Lanes {
-    match v.first_chunk() {
+fn lanes<'a>(v: &'a [f64], first: usize, padding: &'a mut Lanes) -> &'a Lanes {
+    let rest = &v[first..];
+    match rest.first_chunk() {
         Some(whole) => whole,
         None => {
-            *padded = [0.0; LANES];
-            padded[..v.len()].copy_from_slice(v);
-            padded
+            padding[..rest.len()].copy_from_slice(rest);
+            padding
         }
+    }
+}
+
+impl Part<'_> {
+    /// The lanes from `first` on, and those of `w`.
+    #[inline(always)]
+    fn block<'a>(
+        &'a self,
+        w: &'a [f64],
+        first: usize,
+        padding: &'a mut Padding,
+    ) -> (Block<'a>, &'a Lanes) {
+        let [for_theta @ .., for_x, for_g, for_w] = padding;
+        let mut rows = self.theta.iter().zip(for_theta);
+        let theta = std::array::from_fn(|_| {
+            let (row, padding) = rows.next().expect("as many paddings as rows");
+            lanes(row, first, padding)
+        });
+        let block = Block {
+            theta,
+            x: lanes(self.x, first, for_x),
+            g: lanes(self.g, first, for_g),
+        };
+        (block, lanes(w, first, for_w))
     }
 }
 
@@ -124,33 +159,6 @@ fn add(to: &mut [f64], from: &Lanes) {
     for (to, from) in to.iter_mut().zip(from) {
         *to += from;
     }
-}
-
-/// Calls `work` with the lanes of (θ, x, g, w) from each multiple of LANES on.
-macro_rules! for_lanes {
-    ($part:expr, $w:expr, |$first:ident, $theta:ident, $x:ident, $g:ident, $w_lanes:ident| $work:block) => {
-        let Part { theta, x, g, .. } = $part;
-        let mut padded = [[0.0; LANES]; ROWS + 3];
-        for $first in (0..x.len()).step_by(LANES) {
-            let [p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, px, pg, pw] = &mut padded;
-            let $theta = [
-                lanes(&theta[0][$first..], p0),
-                lanes(&theta[1][$first..], p1),
-                lanes(&theta[2][$first..], p2),
-                lanes(&theta[3][$first..], p3),
-                lanes(&theta[4][$first..], p4),
-                lanes(&theta[5][$first..], p5),
-                lanes(&theta[6][$first..], p6),
-                lanes(&theta[7][$first..], p7),
-                lanes(&theta[8][$first..], p8),
-                lanes(&theta[9][$first..], p9),
-            ];
-            let $x = lanes(&x[$first..], px);
-            let $g = lanes(&g[$first..], pg);
-            let $w_lanes = lanes(&$w[$first..], pw);
-            $work
-        }
-    };
 }
 
 /// The parameters of one coordinate.
@@ -174,14 +182,16 @@ impl WithSimd for Forward<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { part, rate } = self;
-        for_lanes!(part, part.x, |first, theta, x, g, _w| {
+        let mut padding = NO_PADDING;
+        for first in (0..rate.len()).step_by(LANES) {
+            let (Block { theta, x, g }, _) = part.block(part.g, first, &mut padding);
             let mut out = [0.0; LANES];
             for i in 0..LANES {
                 let [_, _, s] = network(column(&theta, i), x[i], g[i], part.tau);
                 out[i] = one::softplus(s) * g[i];
             }
             store(&mut rate[first..], &out);
-        });
+        }
     }
 }
 
@@ -227,7 +237,9 @@ impl WithSimd for Backward<'_> {
             g_bar,
             x_bar,
         } = self;
-        for_lanes!(part, seed, |first, theta, x, g, w| {
+        let mut padding = NO_PADDING;
+        for first in (0..g_bar.len()).step_by(LANES) {
+            let (Block { theta, x, g }, w) = part.block(seed, first, &mut padding);
             let (mut theta_out, mut x_out, mut g_out) =
                 ([[0.0; LANES]; ROWS], [0.0; LANES], [0.0; LANES]);
             for i in 0..LANES {
@@ -257,7 +269,7 @@ impl WithSimd for Backward<'_> {
             for (bar, out) in theta_bar.iter_mut().zip(&theta_out) {
                 add(&mut bar[first..], out);
             }
-        });
+        }
     }
 }
 
