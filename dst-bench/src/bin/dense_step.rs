@@ -46,7 +46,11 @@ fn measure(args: &Args) -> Result<(), String> {
     };
     let instance = problem.build()?;
     let bytes = Symmetric::bytes(args.dim).unwrap_or(usize::MAX) as f64;
-    println!("d = {}: half of the matrix is {:.0} MB", args.dim, bytes / 1e6);
+    println!(
+        "d = {}: half of the matrix is {:.0} MB",
+        args.dim,
+        bytes / 1e6
+    );
     for count in [1, threads::available()] {
         let (reading, step, ratio) = threads::with(count, || by_turns(&instance, args.turns))??;
         println!(
@@ -74,7 +78,9 @@ fn by_turns(instance: &Instance, turns: usize) -> Result<(f64, f64, f64), String
         black_box(q.sum());
         let reading = started.elapsed().as_secs_f64();
         let started = Instant::now();
-        let mut run = plan.run(system, theta, x0, &mut memory).map_err(|e| e.to_string())?;
+        let mut run = plan
+            .run(system, theta, x0, &mut memory)
+            .map_err(|e| e.to_string())?;
         run.complete().map_err(|e| e.to_string())?;
         // A run looks once more than it steps.
         let step = started.elapsed().as_secs_f64() / (STEPS + 1) as f64;

@@ -16,6 +16,7 @@ use crate::experiments::validation::{
 };
 use crate::linalg::threads;
 use crate::machine;
+use crate::ode::OdeError;
 use crate::report::{short, write_whole};
 
 /// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
@@ -229,7 +230,13 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         None
     } else {
         let solved = truth(&instance, args.eps, args.rtol, USUAL_RTOL);
-        Some(solved.map_err(|error| format!("the adaptive solver: {error}"))?)
+        Some(solved.map_err(|error| match error {
+            OdeError::NotReached { steps, .. } => format!(
+                "the adaptive solver did not reach eps = {:?} within {steps} steps; raise --eps or leave it out with --no-truth",
+                args.eps
+            ),
+            other => format!("the adaptive solver: {other}"),
+        })?)
     };
     let euler_evaluations = answer.steps * args.integrator.stages();
     let ode_evaluations = truth.as_ref().map(|truth| truth.evaluations);

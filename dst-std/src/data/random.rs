@@ -21,7 +21,11 @@ pub fn uniform(seed: u64, index: u64) -> f64 {
 /// Number `index` of the standard normal numbers of a stream: pairs by Box–Muller.
 pub fn normal(seed: u64, index: u64) -> f64 {
     let [first, second] = pair(seed, index / 2);
-    if index % 2 == 0 { first } else { second }
+    if index.is_multiple_of(2) {
+        first
+    } else {
+        second
+    }
 }
 
 fn pair(seed: u64, number: u64) -> [f64; 2] {

@@ -197,8 +197,7 @@ impl Operator for Householder {
         let forth = self.blocks.iter().map(|block| (block, true));
         let back = self.blocks.iter().rev().map(|block| (block, false));
         let mut pending = nothing;
-        let mut passed = 0;
-        for (block, transposed) in forth.chain(back) {
+        for (passed, (block, transposed)) in forth.chain(back).enumerate() {
             // Λ stands in the middle.
             pending.scale = (passed == self.blocks.len()).then_some(&self.lambda);
             pending.products = Some(block);
@@ -207,7 +206,6 @@ impl Operator for Householder {
                 update: Some((block, small_product(&block.t, transposed, &products))),
                 ..nothing
             };
-            passed += 1;
         }
         pending.scale = self.blocks.is_empty().then_some(&self.lambda);
         sweep(out, pending, 0);

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`symmetric`] | dense symmetric matrix, half of it stored | one reading of that half |
 //! | [`householder`] | V·diag(λ)·Vᵀ with V a product of M reflections | 3 readings of the M vectors |
+//! | [`dense`] | dense products and factorisations by faer | |
 //! | [`sparse`] | matrix by its nonzeros, row after row | one reading of the nonzeros |
 //! | [`elementwise`] | tanh, exp, softplus, … over slices, accuracy stated and tested | |
 //! | [`threads`] | how many threads there are; fixed pieces, fixed order of sums | |
@@ -11,6 +12,7 @@
 //! Kernels choose the instruction set of the machine they run on (AVX-512, AVX2 with FMA, or what the build guarantees) when they are
 //! called, through `pulp`.
 
+pub mod dense;
 pub mod elementwise;
 pub mod householder;
 mod operator;

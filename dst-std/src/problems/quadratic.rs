@@ -4,11 +4,8 @@
 //! Gaussian matrix with R_ii > 0, always dense; or *hhM*: a product of M random reflections, which can be stored as such
 //! ([`Householder`]) and so goes to any dimension, or be formed. All random numbers come from counted streams of one seed.
 
-use faer::Mat;
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Par};
-
 use crate::data::random::{fill_normals, normals};
+use crate::linalg::dense::Dense;
 use crate::linalg::householder::Householder;
 use crate::linalg::symmetric::Symmetric;
 
@@ -59,26 +56,11 @@ pub fn haar_bytes(dim: usize) -> Option<usize> {
 
 /// Q = V·diag(λ)·Vᵀ with V uniformly distributed among the orthogonal matrices.
 pub fn haar(dim: usize, seed: u64) -> Symmetric {
-    // One thread: the result must not depend on how many there are.
-    let par = Par::Seq;
     let mut rows = vec![0.0; dim * dim];
     fill_normals(stream::of(seed, stream::HAAR), &mut rows);
-    let gaussian = Mat::from_fn(dim, dim, |i, j| rows[i * dim + j]);
+    let gaussian = Dense::from_fn(dim, dim, |i, j| rows[i * dim + j]);
     drop(rows);
-    let threads = faer::get_global_parallelism();
-    faer::set_global_parallelism(par);
-    let qr = gaussian.qr();
-    faer::set_global_parallelism(threads);
-    drop(gaussian);
-    let (mut v, r) = (qr.compute_Q(), qr.thin_R());
-    for j in 0..dim {
-        if r[(j, j)] < 0.0 {
-            v.col_mut(j).iter_mut().for_each(|v| *v = -*v);
-        }
-    }
-    let lambda = spectrum(dim);
-    let scaled = Mat::from_fn(dim, dim, |i, j| v[(i, j)] * lambda[j]);
-    let mut q = Mat::zeros(dim, dim);
-    matmul(&mut q, Accum::Replace, &scaled, v.transpose(), 1.0, par);
-    Symmetric::from_fn(dim, |i, j| 0.5 * (q[(i, j)] + q[(j, i)]))
+    let v = gaussian.orthogonal_factor();
+    let q = v.scaled_columns(&spectrum(dim)).times_transposed(&v);
+    Symmetric::from_fn(dim, |i, j| 0.5 * (q.entry(i, j) + q.entry(j, i)))
 }

@@ -1,0 +1,127 @@
+//! Dense matrices: products and factorisations by faer.
+//!
+//! On one thread: faer cuts its sums differently for another number of threads, and results must not depend on that. Many
+//! small products are better shared out among threads whole; one large one is small beside the runs that follow.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, Par};
+
+/// A dense matrix.
+#[derive(Clone, Debug)]
+pub struct Dense(Mat<f64>);
+
+impl Dense {
+    /// The matrix with these entries.
+    pub fn from_fn(rows: usize, columns: usize, entry: impl FnMut(usize, usize) -> f64) -> Self {
+        Self(Mat::from_fn(rows, columns, entry))
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.0.nrows()
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.0.ncols()
+    }
+
+    /// Entry (i, j).
+    ///
+    /// # Panics
+    /// Outside of the matrix.
+    pub fn entry(&self, i: usize, j: usize) -> f64 {
+        self.0[(i, j)]
+    }
+
+    /// The orthogonal factor of a square matrix: M = QR with a positive diagonal of R, which makes Q unique.
+    ///
+    /// # Panics
+    /// If the matrix is not square.
+    pub fn orthogonal_factor(self) -> Self {
+        assert_eq!(self.rows(), self.columns(), "a square matrix");
+        let factors = self.0.qr();
+        drop(self.0);
+        let mut q = factors.compute_Q();
+        let r = factors.thin_R();
+        for j in 0..q.ncols() {
+            if r[(j, j)] < 0.0 {
+                q.col_mut(j).iter_mut().for_each(|q| *q = -*q);
+            }
+        }
+        Self(q)
+    }
+
+    /// M·diag(λ)
+    ///
+    /// # Panics
+    /// If λ has another length than there are columns.
+    pub fn scaled_columns(&self, lambda: &[f64]) -> Self {
+        assert_eq!(lambda.len(), self.columns(), "a factor for every column");
+        Self::from_fn(self.rows(), self.columns(), |i, j| {
+            self.entry(i, j) * lambda[j]
+        })
+    }
+
+    /// M·Nᵀ
+    ///
+    /// # Panics
+    /// If the numbers of columns differ.
+    pub fn times_transposed(&self, other: &Self) -> Self {
+        assert_eq!(self.columns(), other.columns(), "columns of one number");
+        let mut product = Mat::zeros(self.rows(), other.rows());
+        matmul(
+            &mut product,
+            Accum::Replace,
+            &self.0,
+            other.0.transpose(),
+            1.0,
+            Par::Seq,
+        );
+        Self(product)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::random::normals;
+
+    fn random(dim: usize) -> Dense {
+        let values = normals(4, dim * dim);
+        Dense::from_fn(dim, dim, |i, j| values[i * dim + j])
+    }
+
+    #[test]
+    fn the_orthogonal_factor_is_orthogonal_and_the_rest_triangular() {
+        for dim in [1, 2, 3, 40] {
+            let m = random(dim);
+            let q = m.clone().orthogonal_factor();
+            let identity = q.times_transposed(&q);
+            for i in 0..dim {
+                for j in 0..dim {
+                    let unit = f64::from(i == j);
+                    assert!((identity.entry(i, j) - unit).abs() < 1e-13, "dim {dim}");
+                    // R = QᵀM
+                    let r: f64 = (0..dim).map(|k| q.entry(k, i) * m.entry(k, j)).sum();
+                    assert!(i <= j || r.abs() < 1e-12, "dim {dim}: R[{i},{j}] = {r}");
+                    assert!(i != j || r > 0.0, "dim {dim}: R[{i},{i}] = {r}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products() {
+        let (m, lambda) = (random(5), [1.0, 2.0, 3.0, 4.0, 5.0]);
+        let product = m.scaled_columns(&lambda).times_transposed(&m);
+        for i in 0..5 {
+            for j in 0..5 {
+                let sum: f64 = (0..5)
+                    .map(|k| m.entry(i, k) * lambda[k] * m.entry(j, k))
+                    .sum();
+                assert!((product.entry(i, j) - sum).abs() < 1e-13);
+            }
+        }
+    }
+}
