@@ -17,7 +17,7 @@ use crate::experiments::validation::{
 use crate::linalg::threads;
 use crate::machine;
 use crate::ode::OdeError;
-use crate::report::{short, write_whole};
+use crate::report::{Progress, short, write_whole};
 
 /// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
 ///
@@ -212,18 +212,31 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         slots: args.slots,
         max_steps: args.max_steps,
     };
+    let progress = if args.speech.quiet {
+        Progress::hidden()
+    } else {
+        Progress::new()
+    };
     let instance = problem.build()?;
-    let mut prepared = run.prepare(&instance)?;
+    let task = progress.task("running", 1000);
+    let mut prepared = run.prepare(&instance, |share| {
+        let parts = (1000.0 * share) as usize;
+        task.advance(parts.saturating_sub(task.done()));
+    })?;
+    drop(task);
     let started = Instant::now();
     let answer = (prepared.repeat)()?;
     let once = started.elapsed().as_secs_f64();
     let repetitions = ((1.0 / once) as usize).clamp(3, 51);
+    let task = progress.task("repeating the gradient", repetitions);
     let mut seconds = Vec::with_capacity(repetitions);
     for _ in 0..repetitions {
         let started = Instant::now();
         (prepared.repeat)()?;
         seconds.push(started.elapsed().as_secs_f64());
+        task.advance(1);
     }
+    drop(task);
     seconds.sort_by(f64::total_cmp);
     drop(prepared);
     let truth = if args.no_truth {

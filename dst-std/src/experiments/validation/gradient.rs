@@ -127,24 +127,30 @@ impl fmt::Debug for Prepared<'_> {
 }
 
 impl Run {
-    /// Finds N by a run without a gradient and allocates what the gradient will need.
-    pub fn prepare<'p>(&self, instance: &'p Instance) -> Result<Prepared<'p>, String> {
+    /// Finds N by a run without a gradient and allocates what the gradient will need. `watch` is told from time to time which share
+    /// of the way to ε that run has gone.
+    pub fn prepare<'p>(
+        &self,
+        instance: &'p Instance,
+        watch: impl FnMut(f64),
+    ) -> Result<Prepared<'p>, String> {
         match self.method {
-            Method::Euler => self.prepare_with(Euler::new(self.step), instance),
-            Method::Heun => self.prepare_with(Heun::new(self.step), instance),
-            Method::Rk4 => self.prepare_with(Rk4::new(self.step), instance),
+            Method::Euler => self.prepare_with(Euler::new(self.step), instance, watch),
+            Method::Heun => self.prepare_with(Heun::new(self.step), instance, watch),
+            Method::Rk4 => self.prepare_with(Rk4::new(self.step), instance, watch),
         }
     }
 
     /// Runs and differentiates, once.
     pub fn answer(&self, instance: &Instance) -> Result<Answer, String> {
-        (self.prepare(instance)?.repeat)()
+        (self.prepare(instance, |_| ())?.repeat)()
     }
 
     fn prepare_with<'p, I: Integrator<f64> + Send + 'p>(
         &self,
         integrator: I,
         instance: &'p Instance,
+        watch: impl FnMut(f64),
     ) -> Result<Prepared<'p>, String> {
         let plan = integrator
             .until(self.epsilon)
@@ -152,7 +158,7 @@ impl Run {
             .crossing(self.crossing)
             .mode(Mode::Adjoint);
         let run = *self;
-        let steps = run.count(plan, instance)?;
+        let steps = run.count(plan, instance, watch)?;
         let dims = instance.system.dims();
         let record = record_len(dims, I::STAGES);
         let (slots, per_slot) = match run.slots {
@@ -194,11 +200,19 @@ impl Run {
         &self,
         plan: Plan<f64, I>,
         instance: &Instance,
+        mut watch: impl FnMut(f64),
     ) -> Result<usize, String> {
+        /// Steps between two looks.
+        const PORTION: usize = 16;
         let Instance { system, theta, x0 } = instance;
         let mut memory = HeapMemory::new(&plan, system, 1);
         let explain = |error| self.explain(error);
         let mut run = plan.run(system, theta, x0, &mut memory).map_err(explain)?;
+        let start = run.advance(0).map_err(explain)?.iterate().criterion;
+        // J falls about exponentially.
+        while let Status::Running(now) = run.advance(PORTION).map_err(explain)? {
+            watch((start / now.best_criterion).ln() / (start / self.epsilon).ln());
+        }
         match run.complete().map_err(explain)? {
             Status::Reached(stop) if stop.steps == 0 => Err(self.explain(Error::StoppedAtStart)),
             Status::Reached(stop) => Ok(stop.steps),
