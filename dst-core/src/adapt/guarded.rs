@@ -11,7 +11,8 @@
 //! - α ← α·exp(−rate·σ), kept inside \[1e-12, 1e6\], after every step;
 //! - to begin with, α doubles as long as σ < −½, and a step that raises f is taken back and tried again with α/10.
 //!
-//! A step into infinity or NaN is taken back at any time.
+//! A step into infinity or NaN is taken back at any time. f need not fall in every step, and where Adam is close to
+//! instability it can burst for a while before α has come down; so the best point is kept, for [`best`](GuardedOla::best).
 
 use super::OlaStatus;
 use super::moments::Moments;
@@ -92,7 +93,7 @@ impl<S: Scalar> GuardedConfig<S> {
 /// #     }
 /// # }
 /// for alpha in [1e-9, 1.0, 1e9] {
-///     let mut memory = [0.0; 7 * 2]; // GuardedOla::memory_len(&Bowl)
+///     let mut memory = [0.0; 8 * 2]; // GuardedOla::memory_len(&Bowl)
 ///     let mut ola = GuardedOla::new(GuardedConfig::new(alpha), &Bowl, &[1.0, 1.0], &mut memory)?;
 ///     assert_eq!(ola.advance(1000)?, OlaStatus::Converged);
 /// }
@@ -112,6 +113,9 @@ pub struct GuardedOla<'m, S, O> {
     scratch: &'m mut [S],
     alpha: S,
     f: S,
+    /// The best point that was left upwards, and f there.
+    low: &'m mut [S],
+    f_low: S,
     /// α is still looked for.
     warming_up: bool,
     /// The last step was taken back: its direction still holds.
@@ -121,9 +125,9 @@ pub struct GuardedOla<'m, S, O> {
 }
 
 impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
-    /// Entries of working memory: seven vectors and what the objective asks for.
+    /// Entries of working memory: eight vectors and what the objective asks for.
     pub fn memory_len(objective: &O) -> usize {
-        let vectors = objective.dim().saturating_mul(7);
+        let vectors = objective.dim().saturating_mul(8);
         vectors
             .saturating_add(objective.tape_len())
             .saturating_add(objective.scratch_len())
@@ -147,6 +151,7 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
         let (direction, rest) = split_mut(rest, dim);
         let (trial, rest) = split_mut(rest, dim);
         let (trial_gradient, rest) = split_mut(rest, dim);
+        let (low, rest) = split_mut(rest, dim);
         let (tape, rest) = split_mut(rest, objective.tape_len());
         let (scratch, _) = split_mut(rest, objective.scratch_len());
         copy(x, x0);
@@ -177,6 +182,8 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
             scratch,
             alpha: config.alpha,
             f,
+            low,
+            f_low: S::INFINITY,
             warming_up: true,
             again: false,
             iterations: 0,
@@ -244,6 +251,10 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
             let sigma = sigma.min(S::from_f64(0.25)).max(-S::ONE);
             self.set_alpha(self.alpha * (-self.config.rate * sigma).exp());
         }
+        if f >= self.f && self.f < self.f_low {
+            copy(self.low, self.x);
+            self.f_low = self.f;
+        }
         self.f = f;
         core::mem::swap(&mut self.x, &mut self.trial);
         core::mem::swap(&mut self.gradient, &mut self.trial_gradient);
@@ -262,6 +273,14 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
     /// f(x_k)
     pub fn value(&self) -> S {
         self.f
+    }
+    /// The point with the least f so far, and f there.
+    pub fn best(&self) -> (&[S], S) {
+        if self.f <= self.f_low {
+            (self.x, self.f)
+        } else {
+            (self.low, self.f_low)
+        }
     }
     /// ∇f(x_k)
     pub fn gradient(&self) -> &[S] {
