@@ -82,7 +82,8 @@ fn the_papers_data_sets_are_read_and_solved() {
         let svm = SmoothSvm::new(Margins::new(examples).unwrap(), 0.0);
         let x0 = x0(&folder, name);
         let (mut g, mut tape) = (vec![0.0; svm.dim()], vec![0.0; svm.tape_len()]);
-        let f = svm.value_gradient(&x0, &mut g, &mut tape, &mut []);
+        let mut scratch = vec![0.0; svm.scratch_len()];
+        let f = svm.value_gradient(&x0, &mut g, &mut tape, &mut scratch);
         let minimum = minimise(&svm, &x0, 1e-10);
         let l = svm.lipschitz();
         println!(
