@@ -30,6 +30,31 @@ pub(super) fn positive_count(text: &str) -> Result<usize, String> {
     whole(text, 1)
 }
 
+/// More threads than this are a typing error.
+pub(super) const MOST_THREADS: usize = 1024;
+
+/// 1, 2, … 1024
+pub(super) fn threads(text: &str) -> Result<usize, String> {
+    let at_most = || format!("must be at most {MOST_THREADS}");
+    match text.parse::<usize>() {
+        Ok(value) if value > MOST_THREADS => Err(at_most()),
+        Err(e) if *e.kind() == IntErrorKind::PosOverflow => Err(at_most()),
+        _ => whole(text, 1),
+    }
+}
+
+/// Any whole number of 64 bits.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(value) => Ok(value),
+        Err(e) if *e.kind() == IntErrorKind::PosOverflow => {
+            Err(format!("must be at most {}", u64::MAX))
+        }
+        Err(_) if is_negative_whole(text) => Err("must be at least 0".to_owned()),
+        Err(_) => Err("must be a whole number".to_owned()),
+    }
+}
+
 /// Any number but infinity and NaN.
 pub(super) fn finite(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -65,6 +90,25 @@ mod tests {
                 .unwrap_err()
                 .contains("at most")
         );
+    }
+
+    #[test]
+    fn threads_and_seeds() {
+        assert_eq!(threads("1"), Ok(1));
+        assert_eq!(threads("1024"), Ok(1024));
+        for (text, reason) in [
+            ("0", "must be at least 1"),
+            ("-4", "must be at least 1"),
+            ("1025", "must be at most 1024"),
+            ("99999999999999999999", "must be at most 1024"),
+            ("all", "must be a whole number"),
+        ] {
+            assert_eq!(threads(text).unwrap_err(), reason, "{text}");
+        }
+        assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
+        for text in ["-1", "18446744073709551616", "0x1", ""] {
+            assert!(seed(text).is_err(), "{text}");
+        }
     }
 
     #[test]

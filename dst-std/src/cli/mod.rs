@@ -1,12 +1,14 @@
 //! The command line: one file per subcommand.
 //!
-//! Exit codes: 0 for an answer, 1 for a question that has none, 2 for a question that cannot be read.
+//! Exit codes: 0 for an answer, 1 for a question that has none, 2 for a question that cannot be read, 130 after Ctrl-C.
 //! Errors are one sentence on standard error.
 
 mod arguments;
 mod checkpoints;
+mod common;
 mod illustrate;
 mod output;
+mod reproduce;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -15,6 +17,8 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
+
+use crate::experiments;
 
 /// Differentiate how long an iterative algorithm runs until it stops.
 #[derive(Parser)]
@@ -29,6 +33,7 @@ Examples:
   dst checkpoints --slots 8 --steps 1000
   dst illustrate --theta 0.25
   dst illustrate --json
+  dst reproduce --quick
 
 Every subcommand explains itself: dst illustrate --help";
 
@@ -36,6 +41,7 @@ Every subcommand explains itself: dst illustrate --help";
 enum Command {
     Checkpoints(checkpoints::Args),
     Illustrate(illustrate::Args),
+    Reproduce(reproduce::Args),
 }
 
 /// Why there is no answer.
@@ -45,6 +51,8 @@ pub enum Failure {
     Usage(String),
     /// The question was understood and has no answer: exit code 1.
     NoAnswer(String),
+    /// The user asked for an end; what was finished is kept: exit code 130.
+    Interrupted(String),
     /// Whoever was reading the output has gone, which is not our trouble: exit code 0.
     ReaderGone,
 }
@@ -52,13 +60,24 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(message) | Self::NoAnswer(message) => f.write_str(message),
+            Self::Usage(message) | Self::NoAnswer(message) | Self::Interrupted(message) => {
+                f.write_str(message)
+            }
             Self::ReaderGone => f.write_str("the output was closed"),
         }
     }
 }
 
 impl std::error::Error for Failure {}
+
+impl From<experiments::Failure> for Failure {
+    fn from(failure: experiments::Failure) -> Self {
+        match failure {
+            experiments::Failure::NoAnswer(message) => Self::NoAnswer(message),
+            experiments::Failure::Interrupted => Self::Interrupted("interrupted".to_owned()),
+        }
+    }
+}
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
@@ -74,6 +93,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match cli.command {
         Command::Checkpoints(args) => checkpoints::run(&args),
         Command::Illustrate(args) => illustrate::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
     };
     match result {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
@@ -81,6 +101,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             complain(&failure);
             match failure {
                 Failure::Usage(_) => ExitCode::from(2),
+                Failure::Interrupted(_) => ExitCode::from(130),
                 _ => ExitCode::FAILURE,
             }
         }

@@ -1,3 +1,75 @@
-//! The experiments, one file each: a configuration in, plain results out.
+//! The experiments, one file each: a configuration in, plain results out, and a [`Section`] that shows them.
+//!
+//! `dst reproduce` runs what [`ALL`] lists. To add one: a file with a function `fn(&Context) -> Result<Section, Failure>`,
+//! a `pub mod` line here, and an entry in [`ALL`].
+//!
+//! An experiment names its figures and tables after itself (`ola-gap`, `ola-iterations`), because all files of a report
+//! lie in one directory. It polls [`Context::interrupted`] between parts, and returns what it has or
+//! [`Failure::Interrupted`].
 
+pub mod illustration;
 pub mod ola;
+
+use std::fmt;
+
+use crate::report::{Interrupt, Progress, Section};
+
+/// What an experiment is given.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Small sizes, the same claims.
+    pub quick: bool,
+    /// Where all random numbers come from.
+    pub seed: u64,
+    /// Threads at its disposal; results must not depend on it.
+    pub threads: usize,
+    /// Where to show how far it is.
+    pub progress: Progress,
+    /// Raised when it should end early.
+    pub interrupt: Interrupt,
+}
+
+impl Context {
+    /// Should the experiment end early?
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.raised()
+    }
+}
+
+/// Why an experiment has no results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// It cannot be done; one sentence.
+    NoAnswer(String),
+    /// The user asked for an end before anything was finished.
+    Interrupted,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAnswer(sentence) => f.write_str(sentence),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// An entry of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// One word, as the command line knows it.
+    pub name: &'static str,
+    /// What it is about.
+    pub title: &'static str,
+    /// Runs it.
+    pub run: fn(&Context) -> Result<Section, Failure>,
+}
+
+/// All experiments, in the order of the report.
+pub const ALL: &[Experiment] = &[Experiment {
+    name: "illustration",
+    title: "Illustration: a stopping time with a known gradient (Figure 1)",
+    run: illustration::experiment,
+}];

@@ -1,0 +1,52 @@
+//! Arguments that several subcommands share; each flattens the groups it uses.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use super::arguments::{seed, threads};
+
+/// How much of the machine to use.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(super) struct Parallel {
+    /// Threads; all cores if not given. Results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
+    threads: Option<usize>,
+}
+
+impl Parallel {
+    /// The number asked for, or one per core.
+    pub(super) fn threads(self) -> usize {
+        self.threads.unwrap_or_else(|| {
+            std::thread::available_parallelism()
+                .map_or(1, NonZeroUsize::get)
+                .min(super::arguments::MOST_THREADS)
+        })
+    }
+}
+
+/// Where random numbers come from.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(super) struct Seeded {
+    /// Seed of all random numbers: the same seed, the same results.
+    #[arg(long, value_name = "S", default_value = "1", value_parser = seed, allow_hyphen_values = true)]
+    pub(super) seed: u64,
+}
+
+/// Where files go.
+#[derive(clap::Args, Clone, Debug)]
+pub(super) struct Files {
+    /// Directory for pages, plots and tables; made if it is not there.
+    #[arg(long, value_name = "DIR", default_value = "report")]
+    pub(super) out: PathBuf,
+}
+
+/// How much to say.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(super) struct Speech {
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// No progress, only the result.
+    #[arg(long)]
+    pub(super) quiet: bool,
+}

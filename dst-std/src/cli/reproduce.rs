@@ -1,0 +1,308 @@
+//! `dst reproduce`: every experiment of the paper, and a page that says which claims hold.
+//!
+//! After each experiment its files and the page are written, so that Ctrl-C keeps what is finished. An experiment that
+//! fails is reported and does not stop the others.
+
+use std::any::Any;
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::common::{Files, Parallel, Seeded, Speech};
+use super::{Failure, complain, output};
+use crate::experiments::{self, ALL, Context, Experiment};
+use crate::linalg::threads;
+use crate::report::{Claim, Interrupt, OutDir, Page, Progress, Section, Stage, Verdict, machine};
+
+/// Run the experiments of the paper and write a page with a verdict on every claim.
+///
+/// The page is DIR/index.html, with every plot as .svg and every table as .csv beside it.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  dst reproduce --quick
+  dst reproduce --only illustration --out pictures
+  dst reproduce --threads 8 --seed 7 --json
+
+Ctrl-C keeps what is finished; a second Ctrl-C ends at once.")]
+pub(super) struct Args {
+    /// Small sizes: minutes instead of hours.
+    #[arg(long)]
+    quick: bool,
+    /// Only these experiments.
+    #[arg(long, value_name = "NAME", num_args = 1.., value_parser = known)]
+    only: Vec<String>,
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    parallel: Parallel,
+    #[command(flatten)]
+    seeded: Seeded,
+    #[command(flatten)]
+    speech: Speech,
+}
+
+/// The name of an experiment.
+fn known(text: &str) -> Result<String, String> {
+    if ALL.iter().any(|experiment| experiment.name == text) {
+        return Ok(text.to_owned());
+    }
+    let names: Vec<&str> = ALL.iter().map(|experiment| experiment.name).collect();
+    Err(match names.as_slice() {
+        [only] => format!("must be {only}"),
+        names => format!("must be one of {}", names.join(", ")),
+    })
+}
+
+/// What became of it all.
+#[derive(Debug, PartialEq, Serialize)]
+struct Summary {
+    page: PathBuf,
+    quick: bool,
+    seed: u64,
+    threads: usize,
+    interrupted: bool,
+    experiments: Vec<Outcome>,
+    files: Vec<String>,
+}
+
+/// What became of one experiment.
+#[derive(Debug, PartialEq, Serialize)]
+struct Outcome {
+    name: &'static str,
+    title: &'static str,
+    seconds: f64,
+    /// Why it failed, if it did.
+    error: Option<String>,
+    interrupted: bool,
+    claims: Vec<Claim>,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
+    // Before the work: a directory that cannot be written should not cost an hour.
+    let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
+    let Speech { json, quiet } = args.speech;
+    let context = Context {
+        quick: args.quick,
+        seed: args.seeded.seed,
+        threads: args.parallel.threads(),
+        progress: if quiet {
+            Progress::hidden()
+        } else {
+            Progress::new()
+        },
+        interrupt,
+    };
+    let chosen: Vec<Experiment> = ALL
+        .iter()
+        .filter(|e| args.only.is_empty() || args.only.iter().any(|name| name == e.name))
+        .copied()
+        .collect();
+    let lines = !json && !quiet;
+    let summary = threads::with(context.threads, || {
+        carry_out(&chosen, &context, &out, |line| {
+            if lines {
+                // A reader that has gone does not stop the work: the files are what counts.
+                context.progress.suspend(|| {
+                    let mut to = io::stdout();
+                    let _ = writeln!(to, "{line}").and_then(|()| to.flush());
+                });
+            }
+        })
+    })
+    .map_err(Failure::NoAnswer)??;
+    output::print(json, &summary, |to| show(&summary, to))?;
+    verdict(&summary)
+}
+
+/// Runs the experiments one after the other; `say` is called for every line about how it goes.
+fn carry_out(
+    chosen: &[Experiment],
+    context: &Context,
+    out: &OutDir,
+    say: impl Fn(&str),
+) -> Result<Summary, Failure> {
+    let size = if context.quick { "quick" } else { "full" };
+    say(&format!(
+        "{size} run of {}, {} threads, seed {}, into {}",
+        counted(chosen.len(), "experiment"),
+        context.threads,
+        context.seed,
+        out.path().display()
+    ));
+    let mut page = Page::new("Differentiable stopping times: the experiments");
+    page.fact("size", size);
+    page.fact("seed", context.seed);
+    for (name, value) in machine(context.threads) {
+        page.fact(name, value);
+    }
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for (i, experiment) in chosen.iter().enumerate() {
+        if context.interrupted() {
+            break;
+        }
+        let &Experiment { name, title, .. } = experiment;
+        let start = Instant::now();
+        let result = guarded(experiment, context);
+        let mut outcome = Outcome {
+            name,
+            title,
+            seconds: start.elapsed().as_secs_f64(),
+            error: None,
+            interrupted: false,
+            claims: Vec::new(),
+        };
+        match result {
+            Ok(section) => {
+                write_files(&section, out)?;
+                outcome.interrupted = section.interrupted;
+                outcome.claims.clone_from(&section.claims);
+                page.section(name, section);
+            }
+            Err(experiments::Failure::Interrupted) => break,
+            Err(experiments::Failure::NoAnswer(reason)) => {
+                context
+                    .progress
+                    .suspend(|| complain(&format_args!("{name}: {reason}")));
+                page.failure(name, title, &reason);
+                outcome.error = Some(reason);
+            }
+        }
+        page.fact(
+            format!("time of {name}"),
+            format_args!("{:.1} s", outcome.seconds),
+        );
+        say(&line(&outcome));
+        outcomes.push(outcome);
+        page.stage(match (context.interrupted(), i + 1 == chosen.len()) {
+            (true, _) => Stage::Interrupted,
+            (false, true) => Stage::Complete,
+            (false, false) => Stage::Running,
+        });
+        write_page(&page, out)?;
+    }
+    // An interrupt that came when everything was finished took nothing away.
+    let interrupted = outcomes.len() < chosen.len() || outcomes.iter().any(|o| o.interrupted);
+    page.stage(if interrupted {
+        Stage::Interrupted
+    } else {
+        Stage::Complete
+    });
+    let page = write_page(&page, out)?;
+    Ok(Summary {
+        page,
+        quick: context.quick,
+        seed: context.seed,
+        threads: context.threads,
+        interrupted,
+        experiments: outcomes,
+        files: out.written(),
+    })
+}
+
+/// Runs an experiment; a panic is a failure like any other.
+fn guarded(experiment: &Experiment, context: &Context) -> Result<Section, experiments::Failure> {
+    catch_unwind(AssertUnwindSafe(|| (experiment.run)(context))).unwrap_or_else(|payload| {
+        Err(experiments::Failure::NoAnswer(format!(
+            "a fault of this program: {}",
+            message(&*payload)
+        )))
+    })
+}
+
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("it gave no reason")
+}
+
+fn write_files(section: &Section, out: &OutDir) -> Result<(), Failure> {
+    for (name, content) in section.files() {
+        if out.written().contains(&name) {
+            return Err(Failure::NoAnswer(format!(
+                "a fault of this program: two files of the report are called '{name}'"
+            )));
+        }
+        out.write(&name, &content).map_err(Failure::NoAnswer)?;
+    }
+    Ok(())
+}
+
+fn write_page(page: &Page, out: &OutDir) -> Result<PathBuf, Failure> {
+    out.write("index.html", &page.to_html())
+        .map_err(Failure::NoAnswer)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+/// One line about a finished experiment.
+fn line(outcome: &Outcome) -> String {
+    let Outcome {
+        name,
+        seconds,
+        claims,
+        ..
+    } = outcome;
+    let how = if outcome.error.is_some() {
+        "failed".to_owned()
+    } else {
+        let number = |verdict| claims.iter().filter(|c| c.verdict == verdict).count();
+        let (yes, partly) = (number(Verdict::Holds), number(Verdict::Partly));
+        let part = if partly > 0 {
+            format!(", {partly} partly")
+        } else {
+            String::new()
+        };
+        let cut = if outcome.interrupted {
+            ", interrupted"
+        } else {
+            ""
+        };
+        format!(
+            "{yes} of {} hold{part}{cut}",
+            counted(claims.len(), "claim")
+        )
+    };
+    format!("{name:<14} {seconds:>8.1} s   {how}")
+}
+
+fn show(summary: &Summary, to: &mut dyn Write) -> io::Result<()> {
+    writeln!(to)?;
+    for outcome in &summary.experiments {
+        for claim in &outcome.claims {
+            let words = claim.verdict.words();
+            writeln!(to, "{words:<14} {}", claim.text)?;
+            writeln!(to, "{:<14} {}; {}", "", claim.measured, claim.why)?;
+        }
+    }
+    writeln!(to, "\npage: {}", summary.page.display())
+}
+
+/// The end of the program.
+fn verdict(summary: &Summary) -> Result<(), Failure> {
+    let page = summary.page.display();
+    let failed = summary.experiments.iter().filter(|o| o.error.is_some());
+    let failed = failed.count();
+    if summary.interrupted {
+        return Err(Failure::Interrupted(format!(
+            "interrupted; what is finished is in {page}"
+        )));
+    }
+    if failed > 0 {
+        return Err(Failure::NoAnswer(format!(
+            "{failed} of {} failed; see {page}",
+            counted(summary.experiments.len(), "experiment")
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

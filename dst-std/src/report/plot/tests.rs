@@ -1,0 +1,206 @@
+use super::*;
+use crate::report::balance;
+use crate::report::frame::Frame;
+
+fn svg(plot: &Plot) -> String {
+    let svg = plot.to_svg();
+    balance::check(&svg).unwrap();
+    assert_eq!(svg, plot.to_svg(), "the same text every time");
+    for word in ["NaN", "inf"] {
+        assert!(!svg.contains(word), "{word} in {svg}");
+    }
+    svg
+}
+
+/// The numbers of every path, marker and text.
+fn places(svg: &str) -> Vec<f64> {
+    svg.split("d=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .flat_map(|d| d.split(|c: char| c.is_ascii_alphabetic() || c == ' '))
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}
+
+#[test]
+fn what_cannot_be_drawn_is_left_out() {
+    let points = [
+        (1.0, 1.0),
+        (2.0, 0.1),
+        (3.0, f64::NAN),
+        (4.0, -1.0),
+        (5.0, 0.0),
+        (6.0, 1e-3),
+        (7.0, 1e-4),
+        (8.0, f64::INFINITY),
+    ];
+    let plot = Plot::new("errors")
+        .y(Axis::log("error"))
+        .line(Series::new("line", points).markers());
+    let text = svg(&plot);
+    // Four points can be drawn, and the legend shows a fifth marker.
+    assert_eq!(text.matches("<circle").count(), 5);
+    let line = text.split("<path d=\"").find(|d| d.contains("#0072b2"));
+    let d = line.and_then(|d| d.split('"').next()).unwrap();
+    assert_eq!(d.matches('M').count(), 2, "two pieces: {d}");
+    assert_eq!(d.matches('L').count(), 2, "{d}");
+}
+
+#[test]
+fn sparse_markers_keep_their_distance() {
+    let points = (0..1000).map(|i| (f64::from(i), 0.0));
+    let plot = |series: Series| svg(&Plot::new("").size(450.0, 100.0).line(series));
+    let count = |text: &str| text.matches("<circle").count();
+    let line = Series::new("", points);
+    assert_eq!(count(&plot(line.clone().markers())), 1000);
+    // 450 pixels less 4 % of room at both ends, a marker every 45.
+    assert_eq!(count(&plot(line.sparse_markers())), 10);
+}
+
+#[test]
+fn nothing_to_draw_is_said() {
+    for plot in [
+        Plot::new(""),
+        Plot::new("t").line(Series::new("a", [])),
+        Plot::new("t")
+            .x(Axis::log("x"))
+            .line(Series::new("a", [(-1.0, 1.0)]))
+            .band("b", 0, [(f64::NAN, 0.0, 1.0)])
+            .bars("c", [(0.0, f64::NAN, 1.0)])
+            .horizontal("d", f64::NAN)
+            .vertical("e", f64::INFINITY)
+            .note(f64::NAN, 1.0, "f"),
+    ] {
+        assert!(svg(&plot).contains("no data"));
+    }
+}
+
+#[test]
+fn lines_end_at_the_frame() {
+    let plot = Plot::new("clipped")
+        .x(Axis::linear("x").range(0.0, 1.0))
+        .y(Axis::linear("y").range(0.0, 1.0))
+        .line(Series::new("far", [(-1e9, -1e9), (1e9, 1e9)]).markers())
+        .line(Series::new("", [(0.5, -3.0), (0.5, 4.0)]))
+        .line(Series::new("", [(-2.0, 0.5), (-1.0, 0.5)]))
+        .band("band", 1, [(-1.0, -5.0, 5.0), (2.0, -5.0, 5.0)])
+        .bars("bars", [(-5.0, 5.0, 100.0)]);
+    let text = svg(&plot);
+    let largest = places(&text).into_iter().fold(0.0, f64::max);
+    assert!(largest < 600.0, "{largest}");
+    let frame = Frame {
+        left: 0.0,
+        top: 0.0,
+        right: 1.0,
+        bottom: 1.0,
+    };
+    let zigzag = [
+        (-1.0, 0.5),
+        (0.5, 0.5),
+        (2.0, 0.5),
+        (0.5, 0.75),
+        (0.25, 0.25),
+    ];
+    let pieces = frame.clip(&zigzag);
+    assert_eq!(pieces.len(), 2, "{pieces:?}");
+    assert_eq!(pieces[0], [(0.0, 0.5), (0.5, 0.5), (1.0, 0.5)]);
+    assert_eq!(pieces[1].len(), 3);
+    assert_eq!(pieces[1].last(), Some(&(0.25, 0.25)));
+}
+
+#[test]
+fn text_is_escaped() {
+    let evil = "</text><script>&\"'";
+    let plot = Plot::new(evil)
+        .x(Axis::names(evil, [evil, evil]))
+        .y(Axis::linear(evil))
+        .line(Series::new(evil, [(0.0, 1.0), (1.0, 2.0)]))
+        .note(0.0, 1.0, evil);
+    let text = svg(&plot);
+    assert!(!text.contains("<script"), "{text}");
+    // The name of the drawing, its title, two axes, two names, the legend, the note.
+    assert_eq!(text.matches("&lt;script&gt;").count(), 8);
+}
+
+#[test]
+fn the_legend_is_outside_of_the_data() {
+    let many = |plot: Plot| {
+        (0..9).fold(plot, |plot, i| {
+            plot.line(Series::new(format!("series number {i}"), [(0.0, 0.0), (1.0, 1.0)]).markers())
+        })
+    };
+    let legend = |text: &str, attribute: &str| -> Vec<f64> {
+        let lines = text.lines().filter(|line| line.contains("series number"));
+        let rest = lines.filter_map(|line| line.split(&format!(" {attribute}=\"")).nth(1));
+        rest.filter_map(|rest| rest.split('"').next()?.parse().ok())
+            .collect()
+    };
+    let below = svg(&many(Plot::new("").size(300.0, 200.0)));
+    let ys = legend(&below, "y");
+    assert!(ys.len() == 9 && ys.iter().all(|&y| y > 212.0), "{ys:?}");
+    let right = svg(&many(Plot::new("").size(300.0, 200.0).legend_right()));
+    let xs = legend(&right, "x");
+    assert!(xs.len() == 9 && xs.iter().all(|&x| x > 300.0), "{xs:?}");
+}
+
+#[test]
+fn every_kind_of_layer_is_drawn() {
+    let plot = Plot::new("all")
+        .band("band", 0, [(0.0, 1.0, 2.0), (1.0, 2.0, 3.0)])
+        .histogram("histogram", &[0.0, 0.2, 0.4, 0.9], 4)
+        .horizontal("level", 2.5)
+        .vertical("place", 0.5)
+        .line(Series::new("dots", [(0.0, 1.0), (1.0, 3.0)]).dotted());
+    let text = svg(&plot);
+    assert_eq!(text.matches("fill-opacity=\"0.75\"").count(), 4 + 1);
+    assert_eq!(text.matches("fill-opacity=\"0.18\"").count(), 1 + 1);
+    assert_eq!(text.matches("stroke-dasharray=\"5 4\"").count(), 2 + 2);
+    assert_eq!(text.matches("stroke-dasharray=\"1.5 3.5\"").count(), 1 + 1);
+    for name in ["band", "histogram", "level", "place", "dots"] {
+        assert!(text.contains(&format!(">{name}</text>")), "{name}");
+    }
+    assert!(!text.contains("no data"));
+}
+
+#[test]
+fn a_known_plot_has_known_text() {
+    let plot = Plot::new("A")
+        .size(100.0, 100.0)
+        .line(Series::new("", [(0.0, 0.0), (0.5, 1.0), (1.0, 0.0)]));
+    let text = svg(&plot);
+    let line = text.lines().find(|line| line.contains("#0072b2")).unwrap();
+    // 12 of padding, 8 beside the labels "0.0" of two digits and a point; 4 % of room around the data.
+    let left = 12.0 + 8.0 + 12.0 * (0.57 * 2.0 + 0.28);
+    let (x, y) = (
+        |s: f64| px(left + 100.0 * (s + 0.04) / 1.08),
+        |s: f64| px(31.0 + 100.0 - 100.0 * (s + 0.04) / 1.08),
+    );
+    let d = format!(
+        "M{} {}L{} {}L{} {}",
+        x(0.0),
+        y(0.0),
+        x(0.5),
+        y(1.0),
+        x(1.0),
+        y(0.0)
+    );
+    assert!(line.contains(&d), "{line}\n{d}");
+}
+
+#[test]
+fn panels_stand_side_by_side() {
+    let plot = Plot::new("panel").line(Series::new("a", [(0.0, 0.0), (1.0, 1.0)]));
+    let size = |svg: &str, name: &str| -> f64 {
+        let rest = svg.split(&format!(" {name}=\"")).nth(1).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    };
+    let one = plot.to_svg();
+    let four = panels(&vec![plot; 4], 2);
+    balance::check(&four).unwrap();
+    assert_eq!(four.matches("<g ").count(), 4);
+    for name in ["width", "height"] {
+        let ratio = size(&four, name) / size(&one, name);
+        assert!((ratio - 2.0).abs() < 0.02, "{name}: {ratio}");
+    }
+    balance::check(&panels(&[], 0)).unwrap();
+}

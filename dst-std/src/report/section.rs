@@ -1,0 +1,169 @@
+//! What an experiment has to say: claims with their verdicts, words, figures, tables, and what it was run with.
+
+use serde::Serialize;
+
+use super::table::Table;
+
+/// Does a claim hold on our own runs?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Yes.
+    Holds,
+    /// In some of the cases.
+    Partly,
+    /// No.
+    DoesNotHold,
+}
+
+impl Verdict {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Partly => "partly",
+            Self::DoesNotHold => "does not hold",
+        }
+    }
+
+    /// `Holds` or `DoesNotHold`.
+    pub const fn of(holds: bool) -> Self {
+        if holds {
+            Self::Holds
+        } else {
+            Self::DoesNotHold
+        }
+    }
+}
+
+/// A claim, the number that decides it, and the decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    /// The claim in words.
+    pub text: String,
+    /// What was measured.
+    pub measured: String,
+    /// The decision.
+    pub verdict: Verdict,
+    /// Why, in one line.
+    pub why: String,
+}
+
+/// A drawing with a caption; `name` is the name of its file, without the ending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// Small letters, digits and `-`.
+    pub name: String,
+    /// What it shows.
+    pub caption: String,
+    /// The document that [`Plot::to_svg`](super::Plot::to_svg) or [`panels`](super::panels) made.
+    pub svg: String,
+}
+
+/// A table with a caption; `name` is the name of its file, without the ending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedTable {
+    /// Small letters, digits and `-`.
+    pub name: String,
+    /// What it shows.
+    pub caption: String,
+    /// The table.
+    pub table: Table,
+    /// In the page as well, not only as a file? The points of a curve are for files.
+    pub in_page: bool,
+}
+
+/// The report of one experiment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// The headline.
+    pub title: String,
+    /// What was claimed, what was measured.
+    pub claims: Vec<Claim>,
+    /// Words, a paragraph each.
+    pub paragraphs: Vec<String>,
+    /// Drawings.
+    pub figures: Vec<Figure>,
+    /// Tables.
+    pub tables: Vec<NamedTable>,
+    /// The values it was run with, seeds included: name, value.
+    pub config: Vec<(String, String)>,
+    /// Was it cut short? What is here is finished all the same.
+    pub interrupted: bool,
+}
+
+impl Section {
+    /// An empty section.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a claim.
+    pub fn claim(
+        &mut self,
+        text: impl Into<String>,
+        measured: impl Into<String>,
+        verdict: Verdict,
+        why: impl Into<String>,
+    ) {
+        self.claims.push(Claim {
+            text: text.into(),
+            measured: measured.into(),
+            verdict,
+            why: why.into(),
+        });
+    }
+
+    /// Adds a paragraph.
+    pub fn paragraph(&mut self, text: impl Into<String>) {
+        self.paragraphs.push(text.into());
+    }
+
+    /// Adds a figure.
+    pub fn figure(
+        &mut self,
+        name: impl Into<String>,
+        caption: impl Into<String>,
+        svg: impl Into<String>,
+    ) {
+        self.figures.push(Figure {
+            name: name.into(),
+            caption: caption.into(),
+            svg: svg.into(),
+        });
+    }
+
+    /// Adds a table to the page and to the files.
+    pub fn table(&mut self, name: impl Into<String>, caption: impl Into<String>, table: Table) {
+        self.tables.push(NamedTable {
+            name: name.into(),
+            caption: caption.into(),
+            table,
+            in_page: true,
+        });
+    }
+
+    /// Adds a table to the files alone.
+    pub fn data(&mut self, name: impl Into<String>, caption: impl Into<String>, table: Table) {
+        self.table(name, caption, table);
+        if let Some(last) = self.tables.last_mut() {
+            last.in_page = false;
+        }
+    }
+
+    /// Adds a value it was run with.
+    pub fn setting(&mut self, name: impl Into<String>, value: impl std::fmt::Display) {
+        self.config.push((name.into(), value.to_string()));
+    }
+
+    /// The files of this section: name and content.
+    pub fn files(&self) -> impl Iterator<Item = (String, String)> {
+        let figures = self.figures.iter();
+        let figures = figures.map(|f| (format!("{}.svg", f.name), f.svg.clone()));
+        let tables = self.tables.iter();
+        figures.chain(tables.map(|t| (format!("{}.csv", t.name), t.table.to_csv())))
+    }
+}

@@ -1,0 +1,431 @@
+//! `dst reproduce` and `dst illustrate --out` as a user meets them: the page, the files, the errors, Ctrl-C.
+
+mod markup;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn dst(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dst"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// A directory that is gone when the test is over.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("dst-test-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn text(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The page is whole, and everything it points to is beside it.
+fn check_page(directory: &Path) -> String {
+    let html = fs::read_to_string(directory.join("index.html")).unwrap();
+    markup::check(&html).unwrap();
+    for word in ["http", "src=", "<script", "@import", "url("] {
+        assert!(!html.contains(word), "{word}");
+    }
+    for link in html.split("href=\"").skip(1) {
+        let target = link.split('"').next().unwrap();
+        match target.strip_prefix('#') {
+            Some(anchor) => assert!(html.contains(&format!("id=\"{anchor}\"")), "{target}"),
+            None => assert!(directory.join(target).is_file(), "{target}"),
+        }
+    }
+    html
+}
+
+#[test]
+fn a_quick_run_makes_a_page() {
+    let scratch = Scratch::new("quick");
+    let output = dst(&[
+        "reproduce",
+        "--quick",
+        "--only",
+        "illustration",
+        "--out",
+        scratch.text(),
+        "--threads",
+        "2",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    // No terminal, no bars.
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.starts_with("quick run of 1 experiment, 2 threads, seed 1"),
+        "{text}"
+    );
+    assert!(text.contains("4 of 4 claims hold"), "{text}");
+    let page = scratch.0.join("index.html");
+    assert!(
+        text.ends_with(&format!("page: {}\n", page.display())),
+        "{text}"
+    );
+    let html = check_page(&scratch.0);
+    assert_eq!(html.matches("<svg").count(), 3);
+    assert_eq!(html.matches("class=\"verdict yes\"").count(), 4);
+    assert!(!html.contains("Still running") && !html.contains("interrupted"));
+    for name in scratch.names() {
+        let content = fs::read_to_string(scratch.0.join(&name)).unwrap();
+        if name.ends_with(".svg") {
+            markup::check(&content).unwrap();
+            assert!(content.starts_with("<svg xmlns="), "{name}");
+        } else if name.ends_with(".csv") {
+            let mut lines = content.split_terminator("\r\n");
+            let fields = lines.next().unwrap().split(',').count();
+            assert!(
+                lines.all(|line| line.split(',').count() == fields),
+                "{name}"
+            );
+        } else {
+            assert_eq!(name, "index.html");
+        }
+    }
+}
+
+#[test]
+fn the_same_results_with_any_number_of_threads() {
+    let files = |threads: &str| {
+        let scratch = Scratch::new(&format!("threads-{threads}"));
+        let out = scratch.text();
+        let output = dst(&["reproduce", "--quick", "--threads", threads, "--out", out]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let read = |name: String| {
+            let content = fs::read_to_string(scratch.0.join(&name)).unwrap();
+            (name, content)
+        };
+        let names = scratch.names().into_iter();
+        // The page names the threads; the results are in the others.
+        let files: Vec<_> = names.filter(|n| n != "index.html").map(read).collect();
+        assert!(files.len() > 5);
+        files
+    };
+    assert_eq!(files("1"), files("3"));
+}
+
+#[test]
+fn json_for_machines() {
+    let scratch = Scratch::new("json");
+    let out = scratch.text();
+    let output = dst(&[
+        "reproduce",
+        "--quick",
+        "--json",
+        "--seed",
+        "7",
+        "--out",
+        out,
+    ]);
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["seed"], 7);
+    assert_eq!(summary["interrupted"], false);
+    let experiment = &summary["experiments"][0];
+    assert_eq!(experiment["name"], "illustration");
+    assert_eq!(experiment["error"], Value::Null);
+    assert_eq!(experiment["claims"][0]["verdict"], "holds");
+    let mut files: Vec<&str> = summary["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    files.sort_unstable();
+    assert_eq!(files, scratch.names());
+}
+
+#[test]
+fn quiet_prints_the_result_alone() {
+    let scratch = Scratch::new("quiet");
+    let output = dst(&["reproduce", "--quick", "--quiet", "--out", scratch.text()]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        !text.contains("quick run") && text.contains("page: "),
+        "{text}"
+    );
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn what_cannot_be_is_one_sentence() {
+    let scratch = Scratch::new("refused");
+    let file = scratch.0.join("file");
+    fs::write(&file, "x").unwrap();
+    let file = file.to_str().unwrap();
+    for (arguments, code, words) in [
+        (
+            ["--threads", "0"],
+            2,
+            "error: --threads must be at least 1, got '0'",
+        ),
+        (
+            ["--threads", "-2"],
+            2,
+            "error: --threads must be at least 1, got '-2'",
+        ),
+        (
+            ["--threads", "100000"],
+            2,
+            "error: --threads must be at most 1024, got '100000'",
+        ),
+        (
+            ["--seed", "x"],
+            2,
+            "error: --seed must be a whole number, got 'x'",
+        ),
+        (["--only", "nonsense"], 2, "error: --only must be "),
+        (["--out", file], 1, "error: the directory '"),
+    ] {
+        for command in ["reproduce", "illustrate"] {
+            if command == "illustrate" && arguments[0] != "--out" {
+                continue;
+            }
+            let output = dst(&[[command].as_slice(), &arguments].concat());
+            let text = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(code), "{text}");
+            assert!(
+                text.starts_with(words) && text.lines().count() == 1,
+                "{text}"
+            );
+            assert!(output.stdout.is_empty());
+        }
+    }
+    assert_eq!(scratch.names(), ["file"]);
+}
+
+/// Files that are not temporary.
+#[cfg(target_os = "linux")]
+fn final_names(directory: &Path) -> Vec<String> {
+    let names = fs::read_dir(directory).unwrap();
+    names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with('.'))
+        .collect()
+}
+
+/// A limit on the size of files stands for a full disk: the writing fails half-way.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_no_half_of_a_file() {
+    let scratch = Scratch::new("full");
+    for command in ["reproduce --quick", "illustrate"] {
+        let script = format!("trap '' XFSZ; ulimit -f 2; exec \"$0\" {command} --out \"$1\"");
+        let output = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_dst"), scratch.text()])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(
+            text.starts_with("error: '") && text.lines().count() == 1,
+            "{text}"
+        );
+        assert!(
+            text.ends_with("cannot be written: file too large\n"),
+            "{text}"
+        );
+        assert!(final_names(&scratch.0).is_empty());
+        assert!(scratch.names().is_empty(), "{:?}", scratch.names());
+    }
+}
+
+#[test]
+fn help_explains() {
+    let text = String::from_utf8(dst(&["reproduce", "--help"]).stdout).unwrap();
+    for word in [
+        "Examples:",
+        "--quick",
+        "--only",
+        "--out",
+        "--threads",
+        "--seed",
+        "--json",
+        "--quiet",
+        "Ctrl-C",
+    ] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+}
+
+#[test]
+fn illustrate_writes_only_when_asked() {
+    let scratch = Scratch::new("illustrate");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dst"));
+        command.arg("illustrate").args(arguments);
+        let output = command.current_dir(&scratch.0).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let plain = run(&["--json"]);
+    assert!(scratch.names().is_empty());
+    let with_files = run(&["--json", "--out", "pictures"]);
+    assert_eq!(plain, with_files);
+    assert_eq!(scratch.names(), ["pictures"]);
+    let text = run(&["--theta", "0.4", "--out", "pictures"]);
+    let written: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("written: "))
+        .collect();
+    assert_eq!(written.len(), 8, "{text}");
+    for file in written {
+        assert!(scratch.0.join(file).is_file(), "{file}");
+    }
+    let svg = fs::read_to_string(scratch.0.join("pictures/illustration-paths.svg")).unwrap();
+    assert!(svg.contains("θ = 0.4"));
+}
+
+/// Ctrl-C, as a terminal sends it, at a moment that does not depend on luck: standard output is a pipe that is full, so the
+/// program waits with its first line, which comes before the first experiment, until somebody reads.
+#[cfg(target_os = "linux")]
+mod ctrl_c {
+    use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
+    use std::process::{Child, ChildStderr, Stdio};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    const MOMENT: Duration = Duration::from_millis(50);
+
+    struct Waiting {
+        child: Child,
+        complaints: BufReader<ChildStderr>,
+        stdout: PipeReader,
+    }
+
+    /// Starts a run that waits before its first experiment.
+    fn waiting(out: &Path) -> Waiting {
+        let (reader, writer) = io::pipe().unwrap();
+        let mut filler = writer.try_clone().unwrap();
+        let filled = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&filled);
+        // More than any pipe holds; the thread ends when the pipe is read, or closed.
+        thread::spawn(move || {
+            while counter.load(Ordering::SeqCst) < 4096 && filler.write_all(&[b'x'; 1024]).is_ok() {
+                counter.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let mut before = 0;
+        loop {
+            thread::sleep(MOMENT);
+            let now = filled.load(Ordering::SeqCst);
+            if now > 0 && now == before {
+                break;
+            }
+            before = now;
+        }
+        let mut child = Command::new(env!("CARGO_BIN_EXE_dst"))
+            .args(["reproduce", "--quick", "--out"])
+            .arg(out)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The directory is made when the handler is in place.
+        while !out.is_dir() {
+            assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+            thread::sleep(MOMENT);
+        }
+        let complaints = BufReader::new(child.stderr.take().unwrap());
+        Waiting {
+            child,
+            complaints,
+            stdout: reader,
+        }
+    }
+
+    impl Waiting {
+        /// False where there is no `kill`.
+        fn interrupt(&self) -> bool {
+            let id = self.child.id().to_string();
+            let sent = Command::new("kill").args(["-INT", &id]).status();
+            sent.is_ok_and(|status| status.success())
+        }
+
+        fn complaint(&mut self) -> String {
+            let mut line = String::new();
+            self.complaints.read_line(&mut line).unwrap();
+            line
+        }
+
+        fn give_up(mut self) {
+            eprintln!("there is no `kill` here: nothing to test");
+            self.child.kill().unwrap();
+            self.child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn once_keeps_what_is_finished() {
+        let scratch = Scratch::new("ctrl-c");
+        let out = scratch.0.join("report");
+        let mut run = waiting(&out);
+        if !run.interrupt() {
+            return run.give_up();
+        }
+        let line = run.complaint();
+        assert!(line.starts_with("interrupted: "), "{line}");
+        let Waiting {
+            mut child,
+            mut complaints,
+            mut stdout,
+        } = run;
+        // Reading lets it go on.
+        let reader = thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
+        let mut rest = String::new();
+        complaints.read_to_string(&mut rest).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+        assert!(rest.contains("what is finished is in"), "{rest}");
+        reader.join().unwrap().unwrap();
+        let html = check_page(&out);
+        assert!(html.contains("This run was interrupted"), "{html}");
+        assert!(!html.contains("<svg"), "no experiment was to begin");
+        let names: Vec<_> = fs::read_dir(&out).unwrap().collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
+
+    #[test]
+    fn twice_ends_at_once() {
+        let scratch = Scratch::new("ctrl-c-twice");
+        let out = scratch.0.join("report");
+        let mut run = waiting(&out);
+        if !run.interrupt() {
+            return run.give_up();
+        }
+        run.complaint();
+        assert!(run.interrupt());
+        assert_eq!(run.child.wait().unwrap().code(), Some(130));
+        assert!(final_names(&out).is_empty());
+    }
+}
