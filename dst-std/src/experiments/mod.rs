@@ -68,8 +68,15 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order of the report.
-pub const ALL: &[Experiment] = &[Experiment {
-    name: "illustration",
-    title: "Illustration: a stopping time with a known gradient (Figure 1)",
-    run: illustration::experiment,
-}];
+pub const ALL: &[Experiment] = &[
+    Experiment {
+        name: "illustration",
+        title: "Illustration: a stopping time with a known gradient (Figure 1)",
+        run: illustration::experiment,
+    },
+    Experiment {
+        name: "ola",
+        title: "Online learning-rate adaptation on the smooth SVM (Figures 4 and 5)",
+        run: ola::experiment,
+    },
+];

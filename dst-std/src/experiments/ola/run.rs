@@ -77,6 +77,27 @@ impl Method {
             Self::NOla => "N-OLA".into(),
         }
     }
+
+    /// Its parameters in words; empty if it has none.
+    pub fn parameters(self) -> String {
+        match self {
+            Self::Hb { momentum } => format!("β = {momentum}"),
+            Self::NagSc { extrapolation } => format!("β = {extrapolation:.6}"),
+            Self::AdamHd { rate } => format!("β = {rate}"),
+            Self::AdamOla { eta, descent } | Self::WindowOla { eta, descent, .. } => {
+                format!("η = {eta}, ε = {descent}")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// One of the paper's baselines?
+    pub fn is_baseline(self) -> bool {
+        !matches!(
+            self,
+            Self::AdamOla { .. } | Self::WindowOla { .. } | Self::GOla | Self::NOla
+        )
+    }
 }
 
 /// When to end a run.
@@ -178,6 +199,9 @@ impl Run {
             Method::AdamHd { rate } => Rule::AdamHypergradient { rate },
         };
         let baseline = Baseline::new(rule, objective, alpha0, x0);
+        if !(baseline.value().is_finite() && baseline.gradient_max().is_finite()) {
+            return Err(Error::NonFinite { step: 0 });
+        }
         Ok(drive(method, alpha0, baseline, limits))
     }
 }
