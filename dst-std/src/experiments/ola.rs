@@ -8,6 +8,7 @@
 //! All runs are independent and each is sequential, so any number of threads gives the same bits.
 
 mod baselines;
+mod claims;
 mod grid;
 mod optimiser;
 mod problem;
