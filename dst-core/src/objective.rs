@@ -25,6 +25,23 @@ pub trait Objective<S: Scalar> {
 
     /// Adds ∇²f(x)·v to `out`.
     fn add_hessian_vector(&self, x: &[S], v: &[S], tape: &[S], out: &mut [S], scratch: &mut [S]);
+
+    /// Several products at once: `vectors` and `out` hold any number of vectors, one behind the other. Worth writing where
+    /// one pass over the data serves them all.
+    fn add_hessian_vectors(
+        &self,
+        x: &[S],
+        vectors: &[S],
+        tape: &[S],
+        out: &mut [S],
+        scratch: &mut [S],
+    ) {
+        // No variables, no products; and no pieces of length zero.
+        let dim = self.dim().max(1);
+        for (v, out) in vectors.chunks_exact(dim).zip(out.chunks_exact_mut(dim)) {
+            self.add_hessian_vector(x, v, tape, out, scratch);
+        }
+    }
 }
 
 impl<S: Scalar, O: Objective<S> + ?Sized> Objective<S> for &O {
@@ -42,6 +59,16 @@ impl<S: Scalar, O: Objective<S> + ?Sized> Objective<S> for &O {
     }
     fn add_hessian_vector(&self, x: &[S], v: &[S], tape: &[S], out: &mut [S], scratch: &mut [S]) {
         (**self).add_hessian_vector(x, v, tape, out, scratch);
+    }
+    fn add_hessian_vectors(
+        &self,
+        x: &[S],
+        vectors: &[S],
+        tape: &[S],
+        out: &mut [S],
+        scratch: &mut [S],
+    ) {
+        (**self).add_hessian_vectors(x, vectors, tape, out, scratch);
     }
 }
 

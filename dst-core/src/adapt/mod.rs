@@ -5,10 +5,23 @@
 //! step of that dependence only. [`WindowedOla`] backpropagates from the trigger to the last adaptation, through the same
 //! engine as everything else.
 //!
-//! Both are literal: nothing keeps α positive or the iteration stable.
+//! Both are literal: nothing keeps α positive or the iteration stable. Two variants mend that:
+//!
+//! | | adapts | per iteration | |
+//! |---|---|---|---|
+//! | [`AdamOla`] | α | 1 gradient | Algorithm 2, to the letter |
+//! | [`WindowedOla`] | α | 1 gradient + the backward sweep of a window | the exact ∂N/∂α |
+//! | [`GuardedOla`], G-OLA | ln α | 1 gradient | finite from every α₀; what goes wrong otherwise is told there |
+//! | [`NewtonOla`], N-OLA | α, β₁ and momentum at once | 1 gradient + 2 Hessian-vector products | sets ∂N/∂θ to zero by a Newton step: in effect preconditioned nonlinear conjugate gradients |
 
 mod adam_ola;
+mod eigen;
+mod guarded;
+mod moments;
+mod newton_ola;
 mod windowed;
 
 pub use adam_ola::{AdamOla, OlaConfig, OlaStatus};
+pub use guarded::{GuardedConfig, GuardedOla};
+pub use newton_ola::{NewtonConfig, NewtonOla};
 pub use windowed::{Window, WindowedOla, windowed_state_len};

@@ -63,6 +63,24 @@ pub(super) fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
+/// One of a few names.
+pub(super) fn choice<T: clap::ValueEnum>(text: &str) -> Result<T, String> {
+    T::from_str(text, false).map_err(|_| {
+        let values = T::value_variants().iter();
+        let values = values.filter_map(clap::ValueEnum::to_possible_value);
+        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+        format!("must be one of {}", names.join(", "))
+    })
+}
+
+/// Zero or a number above it.
+pub(super) fn not_negative(text: &str) -> Result<f64, String> {
+    match finite(text) {
+        Ok(value) if value >= 0.0 => Ok(value),
+        _ => Err("must be zero or a positive number".to_owned()),
+    }
+}
+
 /// A number above zero.
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     match finite(text) {

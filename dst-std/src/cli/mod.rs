@@ -7,6 +7,7 @@ mod arguments;
 mod checkpoints;
 mod common;
 mod illustrate;
+mod ola;
 mod output;
 mod reproduce;
 mod validate;
@@ -34,6 +35,7 @@ Examples:
   dst checkpoints --slots 8 --steps 1000
   dst illustrate --theta 0.25
   dst illustrate --json
+  dst ola --data a1a --method adam-ola --alpha0 0.01
   dst reproduce --quick
   dst validate --dim 1000
 
@@ -43,6 +45,7 @@ Every subcommand explains itself: dst illustrate --help";
 enum Command {
     Checkpoints(checkpoints::Args),
     Illustrate(illustrate::Args),
+    Ola(Box<ola::Args>),
     Reproduce(reproduce::Args),
     Validate(validate::Args),
 }
@@ -96,6 +99,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match cli.command {
         Command::Checkpoints(args) => checkpoints::run(&args),
         Command::Illustrate(args) => illustrate::run(&args),
+        Command::Ola(args) => ola::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Validate(args) => validate::run(&args),
     };

@@ -8,6 +8,7 @@
 //! [`Failure::Interrupted`].
 
 pub mod illustration;
+pub mod ola;
 pub mod validation;
 
 use std::fmt;
@@ -78,5 +79,10 @@ pub const ALL: &[Experiment] = &[
         name: "validation",
         title: validation::TITLE,
         run: validation::experiment,
+    },
+    Experiment {
+        name: "ola",
+        title: "Online learning-rate adaptation on the smooth SVM (Figures 4 and 5)",
+        run: ola::experiment,
     },
 ];

@@ -9,7 +9,8 @@ pub(super) fn check(objective: &impl Objective<f64>, x: &[f64]) {
     let dim = objective.dim();
     let evaluate = |x: &[f64]| {
         let (mut g, mut tape) = (vec![0.0; dim], vec![0.0; objective.tape_len()]);
-        let mut scratch = vec![0.0; objective.scratch_len()];
+        // Longer than asked for, and not clean: both are allowed.
+        let mut scratch = vec![f64::NAN; objective.scratch_len() + 3];
         let f = objective.value_gradient(x, &mut g, &mut tape, &mut scratch);
         (f, g, tape, scratch)
     };
@@ -34,5 +35,12 @@ pub(super) fn check(objective: &impl Objective<f64>, x: &[f64]) {
             let error = (product - quotient).abs() / (1.0 + product.abs());
             assert!(error < 1e-6, "Hessian: {product} against {quotient}");
         }
+    } // Three products at once are three products.
+    let vectors = normals(9, 3 * dim);
+    let (mut together, mut single) = (vec![0.5; 3 * dim], vec![0.5; 3 * dim]);
+    objective.add_hessian_vectors(x, &vectors, &tape, &mut together, &mut scratch);
+    for (v, out) in vectors.chunks(dim).zip(single.chunks_mut(dim)) {
+        objective.add_hessian_vector(x, v, &tape, out, &mut scratch);
     }
+    assert_eq!(together, single);
 }

@@ -4,6 +4,7 @@
 
 use dst_core::{Objective, Scalar};
 
+use super::blocks::MOST_ROWS;
 use super::margins::Margins;
 
 /// Logistic regression on a data set.
@@ -55,26 +56,38 @@ impl Objective<f64> for Logistic {
         self.margins.rows()
     }
 
+    fn scratch_len(&self) -> usize {
+        2 * self.margins.wide_len()
+    }
+
     fn value_gradient(
         &self,
         x: &[f64],
         gradient: &mut [f64],
         tape: &mut [f64],
-        _: &mut [f64],
+        scratch: &mut [f64],
     ) -> f64 {
-        gradient.fill(0.0);
+        let (wide, gathered) = self.margins.wide_pair(scratch);
+        self.margins.widen(x, wide);
         let mut sum = 0.0;
-        for (row, curvature) in self.margins.iter().zip(tape) {
-            let (value, slope) = loss(row.dot(x));
-            sum += value;
-            *curvature = slope * (1.0 - slope);
-            row.add_to(-slope, gradient);
+        let mut curvatures = tape.iter_mut();
+        for block in self.margins.iter() {
+            let mut margins = [0.0; MOST_ROWS];
+            block.multiply(wide, &mut margins);
+            let rows = margins.iter().take(block.rows()).enumerate();
+            for ((row, &margin), curvature) in rows.zip(&mut curvatures) {
+                let (value, slope) = loss(margin);
+                sum += value;
+                *curvature = slope * (1.0 - slope);
+                block.add_to(row, -slope, gathered);
+            }
         }
         let mut norm = 0.0;
         for (g, &x) in gradient.iter_mut().zip(x) {
-            *g += self.regularisation * x;
+            *g = self.regularisation * x;
             norm += x * x;
         }
+        self.margins.fold(gathered, gradient);
         sum + 0.5 * self.regularisation * norm
     }
 
@@ -84,14 +97,20 @@ impl Objective<f64> for Logistic {
         v: &[f64],
         tape: &[f64],
         out: &mut [f64],
-        _: &mut [f64],
+        scratch: &mut [f64],
     ) {
+        let (wide, gathered) = self.margins.wide_pair(scratch);
+        self.margins.widen(v, wide);
+        let mut curvatures = tape.iter();
+        for block in self.margins.iter() {
+            for (row, &curvature) in (0..block.rows()).zip(&mut curvatures) {
+                block.add_to(row, curvature * block.dot(row, wide), gathered);
+            }
+        }
         for (out, v) in out.iter_mut().zip(v) {
             *out += self.regularisation * v;
         }
-        for (row, &curvature) in self.margins.iter().zip(tape) {
-            row.add_to(curvature * row.dot(v), out);
-        }
+        self.margins.fold(gathered, out);
     }
 }
 
@@ -107,8 +126,8 @@ mod tests {
         let text = "1 1:1\n-1 2:2\n";
         let margins = Margins::new(read_libsvm(text.as_bytes(), "t").unwrap()).unwrap();
         let problem = Logistic::new(margins, 0.0);
-        let (mut g, mut tape) = ([f64::NAN; 3], [f64::NAN; 2]);
-        let f = problem.value_gradient(&[0.0; 3], &mut g, &mut tape, &mut []);
+        let (mut g, mut tape, mut scratch) = ([f64::NAN; 3], [f64::NAN; 2], [f64::NAN; 6]);
+        let f = problem.value_gradient(&[0.0; 3], &mut g, &mut tape, &mut scratch);
         assert!((f - 2.0 * f64::ln(2.0)).abs() < 1e-15, "{f}");
         assert_eq!((g, tape), ([-0.5, 1.0, 0.0], [0.25, 0.25]));
         for (margin, value, slope) in [(800.0, 0.0, 0.0), (-800.0, 800.0, 1.0)] {

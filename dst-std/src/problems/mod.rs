@@ -1,5 +1,6 @@
 //! Problems to solve: each an objective or a system of `dst-core`.
 
+mod blocks;
 #[cfg(test)]
 mod differences;
 mod logistic;

@@ -1,15 +1,14 @@
 //! The smooth support vector machine: f(w) = ½ Σ max(0, 1 − zᵢ·w)² + (reg/2)‖w‖², a sum, with zᵢ the rows of [`Margins`].
 //!
-//! f is piecewise quadratic. One pass over the rows does it all: the margin of a row, and, if it is below one, its part
-//! of f and ∇f while the row is still in cache. The tape keeps which rows those were, 32 to a number; a
-//! Hessian-vector product visits no others. Sums run in the order of the rows: same bits on every machine.
+//! f is piecewise quadratic. One pass over blocks of rows does it all: the margins, and, for rows whose margin is below one, their
+//! part of f and ∇f while they are still in cache. The tape keeps which rows those were, the bits of one number per block
+//! (every `u32` is exact in double precision); a Hessian-vector product visits no others. Sums run in the order of
+//! [`Margins`]: same bits on every machine.
 
 use dst_core::Objective;
 
+use super::blocks::MOST_ROWS;
 use super::margins::Margins;
-
-/// Rows per number on the tape; every `u32` is exact in double precision.
-const WORD: usize = 32;
 
 /// The smooth SVM of a data set.
 #[derive(Clone, Debug)]
@@ -36,18 +35,16 @@ impl SmoothSvm {
     pub fn lipschitz(&self) -> f64 {
         self.margins.largest_square() + self.regularisation
     }
+}
 
-    /// Calls `visit` with the numbers of the active rows, in order.
-    #[inline]
-    fn for_active(tape: &[f64], mut visit: impl FnMut(usize)) {
-        for (word, &bits) in tape.iter().enumerate() {
-            let mut bits = bits as u32;
-            while bits != 0 {
-                visit(word * WORD + bits.trailing_zeros() as usize);
-                bits &= bits - 1;
-            }
-        }
-    }
+/// The numbers of the bits that are set, in order.
+#[inline]
+fn set_bits(mut word: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        bit
+    })
 }
 
 impl Objective<f64> for SmoothSvm {
@@ -56,7 +53,12 @@ impl Objective<f64> for SmoothSvm {
     }
 
     fn tape_len(&self) -> usize {
-        self.margins.rows().div_ceil(WORD)
+        self.margins.blocks()
+    }
+
+    fn scratch_len(&self) -> usize {
+        // Two wide vectors for a product, and two products in one pass.
+        4 * self.margins.wide_len()
     }
 
     fn value_gradient(
@@ -64,30 +66,35 @@ impl Objective<f64> for SmoothSvm {
         x: &[f64],
         gradient: &mut [f64],
         tape: &mut [f64],
-        _: &mut [f64],
+        scratch: &mut [f64],
     ) -> f64 {
-        gradient.fill(0.0);
+        let (wide, gathered) = self.margins.wide_pair(scratch);
+        self.margins.widen(x, wide);
         let mut squares = 0.0;
-        let mut rows = self.margins.iter();
-        for word in tape {
+        for (block, word) in self.margins.iter().zip(tape) {
+            // First the margins, several in flight, without a branch that depends on them: which rows are active is as good as
+            // random, and a branch mispredicted at the end of a sum costs more than the sum.
+            let mut slacks = [1.0; MOST_ROWS];
+            block.multiply(wide, &mut slacks);
             let mut active = 0_u32;
-            for (bit, row) in rows.by_ref().take(WORD).enumerate() {
-                let slack = 1.0 - row.dot(x);
-                // Asked this way round, a NaN is active, so that it is seen.
-                if slack <= 0.0 {
-                    continue;
-                }
-                active |= 1 << bit;
-                squares += slack * slack;
-                row.add_to(-slack, gradient);
+            for (bit, slack) in slacks.iter_mut().enumerate() {
+                *slack = 1.0 - *slack;
+                // A NaN is not active, but comes from an x whose norm below is none either.
+                active |= u32::from(*slack > 0.0) << bit;
             }
             *word = f64::from(active);
+            for row in set_bits(active) {
+                let slack = slacks[row];
+                squares += slack * slack;
+                block.add_to(row, -slack, gathered);
+            }
         }
         let mut norm = 0.0;
         for (g, &x) in gradient.iter_mut().zip(x) {
-            *g += self.regularisation * x;
+            *g = self.regularisation * x;
             norm += x * x;
         }
+        self.margins.fold(gathered, gradient);
         0.5 * (squares + self.regularisation * norm)
     }
 
@@ -97,15 +104,55 @@ impl Objective<f64> for SmoothSvm {
         v: &[f64],
         tape: &[f64],
         out: &mut [f64],
-        _: &mut [f64],
+        scratch: &mut [f64],
     ) {
+        let (wide, gathered) = self.margins.wide_pair(scratch);
+        self.margins.widen(v, wide);
+        for (block, &word) in self.margins.iter().zip(tape) {
+            for row in set_bits(word as u32) {
+                block.add_to(row, block.dot(row, wide), gathered);
+            }
+        }
         for (out, v) in out.iter_mut().zip(v) {
             *out += self.regularisation * v;
         }
-        Self::for_active(tape, |i| {
-            let row = self.margins.row(i);
-            row.add_to(row.dot(v), out);
-        });
+        self.margins.fold(gathered, out);
+    }
+
+    fn add_hessian_vectors(
+        &self,
+        x: &[f64],
+        vectors: &[f64],
+        tape: &[f64],
+        out: &mut [f64],
+        scratch: &mut [f64],
+    ) {
+        let dim = self.dim();
+        let pairs = vectors.chunks(2 * dim).zip(out.chunks_mut(2 * dim));
+        for (vectors, out) in pairs {
+            if vectors.len() < 2 * dim {
+                self.add_hessian_vector(x, vectors, tape, out, scratch);
+                continue;
+            }
+            let (one, two) = scratch.split_at_mut(2 * self.margins.wide_len());
+            let ((wide1, gathered1), (wide2, gathered2)) =
+                (self.margins.wide_pair(one), self.margins.wide_pair(two));
+            let (v1, v2) = vectors.split_at(dim);
+            self.margins.widen(v1, wide1);
+            self.margins.widen(v2, wide2);
+            for (block, &word) in self.margins.iter().zip(tape) {
+                for row in set_bits(word as u32) {
+                    block.add_to(row, block.dot(row, wide1), gathered1);
+                    block.add_to(row, block.dot(row, wide2), gathered2);
+                }
+            }
+            for (out, v) in out.iter_mut().zip(vectors) {
+                *out += self.regularisation * v;
+            }
+            let (out1, out2) = out.split_at_mut(dim);
+            self.margins.fold(gathered1, out1);
+            self.margins.fold(gathered2, out2);
+        }
     }
 }
 
@@ -121,14 +168,14 @@ mod tests {
         let text = "1 1:1\n-1 2:2\n";
         let margins = Margins::new(read_libsvm(text.as_bytes(), "t").unwrap()).unwrap();
         let svm = SmoothSvm::new(margins, 0.5);
-        let (mut g, mut tape) = ([f64::NAN; 3], [f64::NAN]);
-        let f = svm.value_gradient(&[2.0, 1.0, 0.0], &mut g, &mut tape, &mut []);
+        let (mut g, mut tape, mut scratch) = ([f64::NAN; 3], [f64::NAN], [f64::NAN; 12]);
+        let f = svm.value_gradient(&[2.0, 1.0, 0.0], &mut g, &mut tape, &mut scratch);
         // Only the second row is active, with slack 3.
         assert_eq!(f, 0.5 * 9.0 + 0.25 * 5.0);
         assert_eq!(g, [1.0, 6.0 + 0.5, -3.0]);
         assert_eq!(tape, [2.0]);
         let mut out = [0.0; 3];
-        svm.add_hessian_vector(&[], &[1.0, 1.0, 0.0], &tape, &mut out, &mut []);
+        svm.add_hessian_vector(&[], &[1.0, 1.0, 0.0], &tape, &mut out, &mut scratch);
         assert_eq!(out, [0.5, 4.5, -2.0]);
     }
 

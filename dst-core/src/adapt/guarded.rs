@@ -1,0 +1,305 @@
+//! G-OLA: Adam-OLA that cannot blow up, at the same price.
+//!
+//! What goes wrong in the literal algorithm: S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k) is unbounded. Near the minimum along d_k
+//! the fall in the denominator vanishes, and α − η·S_k jumps to any value, also below zero: then f rises, the trigger
+//! never fires again, and nothing brings α back. A floor under α is no cure.
+//!
+//! The dimensionless σ_k = α·S_k = ∂N/∂ln α is the natural signal. It is −1 while α is far too small (twice α, half the
+//! steps), 0 at the minimum along d_k, and runs to +∞ as the fall vanishes. Clipped and used on ln α it can do no harm:
+//!
+//! - σ ← ¼ if f rose, else clipped to \[−1, ¼\];
+//! - α ← α·exp(−rate·σ), kept inside \[1e-12, 1e6\], after every step;
+//! - to begin with, α doubles as long as σ < −½, and a step that raises f is taken back and tried again with α/10.
+//!
+//! A step into infinity or NaN is taken back at any time. f need not fall in every step, and where Adam is close to
+//! instability it can burst for a while before α has come down; so the best point is kept, for [`best`](GuardedOla::best).
+
+use super::OlaStatus;
+use super::moments::Moments;
+use crate::error::{Argument, Error, at_least, exact};
+use crate::integrator::split_mut;
+use crate::objective::{Objective, Optimality};
+use crate::scalar::{Scalar, all_finite, copy, dot};
+
+/// α never leaves these bounds.
+const LEAST: f64 = 1e-12;
+const MOST: f64 = 1e6;
+
+/// The parameters of G-OLA. One setting served every data set it was tried on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct GuardedConfig<S> {
+    /// Learning rate to start with, α₀; found in a few steps if it is far off.
+    pub alpha: S,
+    /// Decay of the first moment.
+    pub beta1: S,
+    /// Decay of the second moment.
+    pub beta2: S,
+    /// The small number in Adam's denominator.
+    pub stability: S,
+    /// Change of ln α per unit of σ.
+    pub rate: S,
+    /// Converged when max |∇f| < tolerance, tested before each update.
+    pub tolerance: S,
+}
+
+impl<S: Scalar> GuardedConfig<S> {
+    /// β = (0.9, 0.999), rate 0.05, tolerance 1e-4.
+    pub fn new(alpha: S) -> Self {
+        Self {
+            alpha,
+            beta1: S::from_f64(0.9),
+            beta2: S::from_f64(0.999),
+            stability: S::from_f64(1e-8),
+            rate: S::from_f64(0.05),
+            tolerance: S::from_f64(1e-4),
+        }
+    }
+
+    /// Asked this way round, a NaN is out of range.
+    fn check(&self) -> Result<(), Error> {
+        let decay = |beta: S| beta >= S::ZERO && beta < S::ONE;
+        let not_negative = [self.stability, self.rate, self.tolerance];
+        let sound = self.alpha > S::ZERO
+            && self.alpha.is_finite()
+            && decay(self.beta1)
+            && decay(self.beta2)
+            && not_negative
+                .iter()
+                .all(|&number| number >= S::ZERO && number.is_finite());
+        if sound {
+            Ok(())
+        } else {
+            Err(Error::Invalid(Argument::Hyperparameter))
+        }
+    }
+}
+
+/// Adam with a guarded learning rate.
+///
+/// A type of its own beside [`AdamOla`](super::AdamOla): who wants the literal algorithm does not pay for the guard.
+///
+/// ```
+/// use dst_core::adapt::{GuardedConfig, GuardedOla, OlaStatus};
+/// # use dst_core::Objective;
+/// # struct Bowl;
+/// # impl Objective<f64> for Bowl {
+/// #     fn dim(&self) -> usize { 2 }
+/// #     fn value_gradient(&self, x: &[f64], g: &mut [f64], _: &mut [f64], _: &mut [f64]) -> f64 {
+/// #         g[0] = x[0]; g[1] = 4.0 * x[1]; 0.5 * x[0] * x[0] + 2.0 * x[1] * x[1]
+/// #     }
+/// #     fn add_hessian_vector(&self, _: &[f64], v: &[f64], _: &[f64], out: &mut [f64], _: &mut [f64]) {
+/// #         out[0] += v[0]; out[1] += 4.0 * v[1];
+/// #     }
+/// # }
+/// for alpha in [1e-9, 1.0, 1e9] {
+///     let mut memory = [0.0; 8 * 2]; // GuardedOla::memory_len(&Bowl)
+///     let mut ola = GuardedOla::new(GuardedConfig::new(alpha), &Bowl, &[1.0, 1.0], &mut memory)?;
+///     assert_eq!(ola.advance(1000)?, OlaStatus::Converged);
+/// }
+/// # Ok::<(), dst_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct GuardedOla<'m, S, O> {
+    config: GuardedConfig<S>,
+    objective: O,
+    moments: Moments<'m, S>,
+    x: &'m mut [S],
+    gradient: &'m mut [S],
+    direction: &'m mut [S],
+    trial: &'m mut [S],
+    trial_gradient: &'m mut [S],
+    tape: &'m mut [S],
+    scratch: &'m mut [S],
+    alpha: S,
+    f: S,
+    /// The best point that was left upwards, and f there.
+    low: &'m mut [S],
+    f_low: S,
+    /// α is still looked for.
+    warming_up: bool,
+    /// The last step was taken back: its direction still holds.
+    again: bool,
+    iterations: usize,
+    adaptations: usize,
+}
+
+impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
+    /// Entries of working memory: eight vectors and what the objective asks for.
+    pub fn memory_len(objective: &O) -> usize {
+        let vectors = objective.dim().saturating_mul(8);
+        vectors
+            .saturating_add(objective.tape_len())
+            .saturating_add(objective.scratch_len())
+    }
+
+    /// Starts at x0; evaluates there once.
+    pub fn new(
+        config: GuardedConfig<S>,
+        objective: O,
+        x0: &[S],
+        memory: &'m mut [S],
+    ) -> Result<Self, Error> {
+        config.check()?;
+        let dim = objective.dim();
+        exact(Argument::X0, dim, x0.len())?;
+        at_least(Argument::Memory, Self::memory_len(&objective), memory.len())?;
+        let (x, rest) = split_mut(memory, dim);
+        let (m, rest) = split_mut(rest, dim);
+        let (v, rest) = split_mut(rest, dim);
+        let (gradient, rest) = split_mut(rest, dim);
+        let (direction, rest) = split_mut(rest, dim);
+        let (trial, rest) = split_mut(rest, dim);
+        let (trial_gradient, rest) = split_mut(rest, dim);
+        let (low, rest) = split_mut(rest, dim);
+        let (tape, rest) = split_mut(rest, objective.tape_len());
+        let (scratch, _) = split_mut(rest, objective.scratch_len());
+        copy(x, x0);
+        m.fill(S::ZERO);
+        v.fill(S::ZERO);
+        direction.fill(S::ZERO);
+        let f = objective.value_gradient(x, gradient, tape, scratch);
+        if !(f.is_finite() && all_finite(gradient)) {
+            return Err(Error::NonFinite { step: 0 });
+        }
+        Ok(Self {
+            config,
+            objective,
+            moments: Moments {
+                m,
+                v,
+                beta1: config.beta1,
+                beta2: config.beta2,
+                stability: config.stability,
+                powers: (S::ONE, S::ONE),
+            },
+            x,
+            gradient,
+            direction,
+            trial,
+            trial_gradient,
+            tape,
+            scratch,
+            alpha: config.alpha,
+            f,
+            low,
+            f_low: S::INFINITY,
+            warming_up: true,
+            again: false,
+            iterations: 0,
+            adaptations: 0,
+        })
+    }
+
+    /// Makes at most `budget` iterations, one evaluation of f and ∇f each. A step that is taken back counts.
+    ///
+    /// [`Error::NonFinite`] only if the direction itself is not finite: gradients whose squares overflow.
+    pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
+        for _ in 0..budget {
+            if self.gradient_max() < self.config.tolerance {
+                return Ok(OlaStatus::Converged);
+            }
+            self.iterate()?;
+        }
+        let converged = self.gradient_max() < self.config.tolerance;
+        Ok(if converged {
+            OlaStatus::Converged
+        } else {
+            OlaStatus::Running
+        })
+    }
+
+    fn iterate(&mut self) -> Result<(), Error> {
+        if !self.again {
+            let update = self.moments.update(self.gradient);
+            for (d, (mean, scale)) in self.direction.iter_mut().zip(update) {
+                *d = mean / scale;
+            }
+            if !all_finite(self.direction) {
+                return Err(Error::NonFinite {
+                    step: self.iterations,
+                });
+            }
+        }
+        let from = self.x.iter().zip(self.direction.iter());
+        for (trial, (&x, &d)) in self.trial.iter_mut().zip(from) {
+            *trial = x - self.alpha * d;
+        }
+        self.iterations = self.iterations.saturating_add(1);
+        let f =
+            self.objective
+                .value_gradient(self.trial, self.trial_gradient, self.tape, self.scratch);
+        let finite = f.is_finite() && all_finite(self.trial) && all_finite(self.trial_gradient);
+        self.again = !finite || (self.warming_up && f > self.f);
+        if self.again {
+            self.set_alpha(self.alpha / S::from_f64(10.0));
+            // Nothing smaller is to be tried.
+            self.warming_up = self.warming_up && self.alpha > S::from_f64(LEAST);
+            return Ok(());
+        }
+        let sigma = if f < self.f {
+            self.alpha * dot(self.trial_gradient, self.direction) / (f - self.f)
+        } else {
+            S::INFINITY
+        };
+        // An f that has not moved at all says that α is too small to be seen.
+        self.warming_up = self.warming_up && (sigma < -S::HALF || f == self.f);
+        if self.warming_up {
+            self.set_alpha(S::TWO * self.alpha);
+        } else {
+            // Of two numbers the smaller: a NaN, which 0/0 would give, becomes ¼.
+            let sigma = sigma.min(S::from_f64(0.25)).max(-S::ONE);
+            self.set_alpha(self.alpha * (-self.config.rate * sigma).exp());
+        }
+        if f >= self.f && self.f < self.f_low {
+            copy(self.low, self.x);
+            self.f_low = self.f;
+        }
+        self.f = f;
+        core::mem::swap(&mut self.x, &mut self.trial);
+        core::mem::swap(&mut self.gradient, &mut self.trial_gradient);
+        Ok(())
+    }
+
+    fn set_alpha(&mut self, alpha: S) {
+        self.alpha = alpha.max(S::from_f64(LEAST)).min(S::from_f64(MOST));
+        self.adaptations = self.adaptations.saturating_add(1);
+    }
+
+    /// x_k
+    pub fn state(&self) -> &[S] {
+        self.x
+    }
+    /// f(x_k)
+    pub fn value(&self) -> S {
+        self.f
+    }
+    /// The point with the least f so far, and f there.
+    pub fn best(&self) -> (&[S], S) {
+        if self.f <= self.f_low {
+            (self.x, self.f)
+        } else {
+            (self.low, self.f_low)
+        }
+    }
+    /// ∇f(x_k)
+    pub fn gradient(&self) -> &[S] {
+        self.gradient
+    }
+    /// max |∇f(x_k)|
+    pub fn gradient_max(&self) -> S {
+        Optimality::ResidualMax.value(self.f, self.gradient)
+    }
+    /// The current learning rate.
+    pub fn alpha(&self) -> S {
+        self.alpha
+    }
+    /// Iterations made.
+    pub fn iterations(&self) -> usize {
+        self.iterations
+    }
+    /// Changes of α so far.
+    pub fn adaptations(&self) -> usize {
+        self.adaptations
+    }
+}

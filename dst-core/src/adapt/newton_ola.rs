@@ -1,0 +1,395 @@
+//! N-OLA: the stopping time made stationary in α, β₁ and a momentum at once.
+//!
+//! Adam's direction d = m̂/s, with s = √v̂ + ε, mixes the preconditioned gradient q = g/s with older ones; its step length is α
+//! and its memory β₁. Take both, and a heavy-ball term γ, as parameters of one step:
+//!
+//! x⁺ = x + Bθ, B = \[−d, −q, x − x₋\] with columns of unit length. The one-step sensitivity of the stopping time is
+//! ∂N/∂θ = −Bᵀ∇f(x⁺)/(f(x⁺) − f(x)), the S_k of [`AdamOla`](super::AdamOla) for three parameters. Instead of moving θ a
+//! little against it, one Newton step sets it to zero: with A = BᵀHB, θ = −A⁻¹Bᵀg.
+//!
+//! Called by its name this is a **preconditioned nonlinear conjugate gradient method** (a subspace Newton step over gradient and momentum), reached
+//! from the stopping time. Two Hessian-vector products per iteration pay for it; the third column's product is the change of
+//! the gradient, which is known. A is symmetrised, its eigenvalues taken by their size and shifted by λ, which grows when a
+//! trial does not lower f enough and falls when one does. α₀ matters for the first step only.
+
+use super::OlaStatus;
+use super::eigen::eigen;
+use super::moments::Moments;
+use crate::error::{Argument, Error, at_least, exact};
+use crate::integrator::{split, split_mut};
+use crate::objective::{Objective, Optimality};
+use crate::scalar::{Scalar, add_scaled, all_finite, copy, dot};
+
+/// The parameters of N-OLA. One setting served every data set it was tried on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct NewtonConfig<S> {
+    /// Length of the first step along Adam's direction; if f does not fall there, Newton decides that one too.
+    pub alpha: S,
+    /// Decay of the first moment.
+    pub beta1: S,
+    /// Decay of the second moment.
+    pub beta2: S,
+    /// The small number in Adam's denominator.
+    pub stability: S,
+    /// Converged when max |∇f| < tolerance, tested before each update.
+    pub tolerance: S,
+}
+
+impl<S: Scalar> NewtonConfig<S> {
+    /// β = (0.9, 0.999), tolerance 1e-4.
+    pub fn new(alpha: S) -> Self {
+        Self {
+            alpha,
+            beta1: S::from_f64(0.9),
+            beta2: S::from_f64(0.999),
+            stability: S::from_f64(1e-8),
+            tolerance: S::from_f64(1e-4),
+        }
+    }
+
+    /// Asked this way round, a NaN is out of range.
+    fn check(&self) -> Result<(), Error> {
+        let decay = |beta: S| beta >= S::ZERO && beta < S::ONE;
+        let not_negative = |number: S| number >= S::ZERO && number.is_finite();
+        let sound = self.alpha > S::ZERO
+            && self.alpha.is_finite()
+            && decay(self.beta1)
+            && decay(self.beta2)
+            && not_negative(self.stability)
+            && not_negative(self.tolerance);
+        if sound {
+            Ok(())
+        } else {
+            Err(Error::Invalid(Argument::Hyperparameter))
+        }
+    }
+}
+
+/// f as a function of θ near x: slope and curvature along A's eigenvectors.
+#[derive(Clone, Copy, Debug)]
+struct Model<S> {
+    /// Bᵀg
+    slope: [S; 3],
+    /// |Λ| and U
+    pairs: [(S, [S; 3]); 3],
+    /// The largest |Λ|.
+    largest: S,
+}
+
+impl<S: Scalar> Model<S> {
+    /// θ = −U(|Λ| + λ)⁻¹Uᵀ·slope, and slope·θ.
+    fn minimiser(&self, lambda: S) -> ([S; 3], S) {
+        let mut theta = [S::ZERO; 3];
+        for (curvature, vector) in &self.pairs {
+            let along = dot(vector, &self.slope) / (*curvature + lambda);
+            add_scaled(&mut theta, -along, vector);
+        }
+        (theta, dot(&self.slope, &theta))
+    }
+}
+
+/// Adam whose step length, memory and momentum are chosen anew in each iteration.
+///
+/// Its use is that of [`GuardedOla`](super::GuardedOla).
+#[derive(Debug)]
+pub struct NewtonOla<'m, S, O> {
+    config: NewtonConfig<S>,
+    objective: O,
+    moments: Moments<'m, S>,
+    x: &'m mut [S],
+    gradient: &'m mut [S],
+    /// The trial point; once it is accepted, the point before.
+    trial: &'m mut [S],
+    trial_gradient: &'m mut [S],
+    /// The three columns of B, one behind the other.
+    basis: &'m mut [S],
+    /// H times the first two, and what stands for H times the third.
+    products: &'m mut [S],
+    tape: &'m mut [S],
+    scratch: &'m mut [S],
+    f: S,
+    alpha: S,
+    /// λ
+    shift: S,
+    /// The model that the last trial was taken from, if that was refused.
+    model: Option<Model<S>>,
+    /// ‖d‖
+    length: S,
+    iterations: usize,
+    adaptations: usize,
+    products_made: usize,
+}
+
+impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
+    /// Entries of working memory: twelve vectors and what the objective asks for.
+    pub fn memory_len(objective: &O) -> usize {
+        let vectors = objective.dim().saturating_mul(12);
+        vectors
+            .saturating_add(objective.tape_len())
+            .saturating_add(objective.scratch_len())
+    }
+
+    /// Starts at x0; evaluates there once.
+    pub fn new(
+        config: NewtonConfig<S>,
+        objective: O,
+        x0: &[S],
+        memory: &'m mut [S],
+    ) -> Result<Self, Error> {
+        config.check()?;
+        let dim = objective.dim();
+        exact(Argument::X0, dim, x0.len())?;
+        at_least(Argument::Memory, Self::memory_len(&objective), memory.len())?;
+        let (x, rest) = split_mut(memory, dim);
+        let (m, rest) = split_mut(rest, dim);
+        let (v, rest) = split_mut(rest, dim);
+        let (gradient, rest) = split_mut(rest, dim);
+        let (trial, rest) = split_mut(rest, dim);
+        let (trial_gradient, rest) = split_mut(rest, dim);
+        let (basis, rest) = split_mut(rest, dim.saturating_mul(3));
+        let (products, rest) = split_mut(rest, dim.saturating_mul(3));
+        let (tape, rest) = split_mut(rest, objective.tape_len());
+        let (scratch, _) = split_mut(rest, objective.scratch_len());
+        copy(x, x0);
+        copy(trial, x0);
+        m.fill(S::ZERO);
+        v.fill(S::ZERO);
+        let f = objective.value_gradient(x, gradient, tape, scratch);
+        if !(f.is_finite() && all_finite(gradient)) {
+            return Err(Error::NonFinite { step: 0 });
+        }
+        copy(trial_gradient, gradient);
+        Ok(Self {
+            config,
+            objective,
+            moments: Moments {
+                m,
+                v,
+                beta1: config.beta1,
+                beta2: config.beta2,
+                stability: config.stability,
+                powers: (S::ONE, S::ONE),
+            },
+            x,
+            gradient,
+            trial,
+            trial_gradient,
+            basis,
+            products,
+            tape,
+            scratch,
+            f,
+            alpha: config.alpha,
+            shift: S::ZERO,
+            model: None,
+            length: S::ZERO,
+            iterations: 0,
+            adaptations: 0,
+            products_made: 0,
+        })
+    }
+
+    /// Makes at most `budget` trials, one evaluation of f and ∇f each and, after an accepted one, two Hessian-vector products.
+    ///
+    /// [`Error::NonFinite`] if the model is not finite: gradients or products that overflow.
+    pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
+        for _ in 0..budget {
+            if self.gradient_max() < self.config.tolerance {
+                return Ok(OlaStatus::Converged);
+            }
+            self.iterate()?;
+        }
+        let converged = self.gradient_max() < self.config.tolerance;
+        Ok(if converged {
+            OlaStatus::Converged
+        } else {
+            OlaStatus::Running
+        })
+    }
+
+    fn iterate(&mut self) -> Result<(), Error> {
+        let model = match self.model {
+            Some(model) => model,
+            None => {
+                self.columns();
+                self.fit()?
+            }
+        };
+        let first = self.iterations == 0;
+        let (theta, fall) = if first {
+            ([self.config.alpha * self.length, S::ZERO, S::ZERO], S::ZERO)
+        } else {
+            model.minimiser(self.shift)
+        };
+        copy(self.trial, self.x);
+        for (column, &theta) in columns_of(self.basis, self.x.len()).zip(&theta) {
+            add_scaled(self.trial, theta, column);
+        }
+        self.iterations = self.iterations.saturating_add(1);
+        let f =
+            self.objective
+                .value_gradient(self.trial, self.trial_gradient, self.tape, self.scratch);
+        let finite = f.is_finite() && all_finite(self.trial) && all_finite(self.trial_gradient);
+        let rounding = S::from_f64(10.0) * S::EPSILON * self.f.abs();
+        let enough = if first {
+            f < self.f
+        } else {
+            f <= self.f + S::from_f64(1e-4) * fall + rounding
+        };
+        if !(finite && enough) {
+            if !first {
+                let tenth = S::from_f64(0.1) * model.largest;
+                self.shift = (S::from_f64(4.0) * self.shift).max(tenth);
+            }
+            self.model = Some(model);
+            return Ok(());
+        }
+        self.shift = if self.shift > S::from_f64(1e-3) * model.largest {
+            self.shift / S::from_f64(4.0)
+        } else {
+            S::ZERO
+        };
+        let [along, ..] = theta;
+        self.alpha = along / self.length;
+        self.model = None;
+        self.f = f;
+        self.adaptations = self.adaptations.saturating_add(1);
+        core::mem::swap(&mut self.x, &mut self.trial);
+        core::mem::swap(&mut self.gradient, &mut self.trial_gradient);
+        Ok(())
+    }
+
+    /// Takes in ∇f(x_k) and writes the columns of B, and the change of ∇f in place of the third's product.
+    fn columns(&mut self) {
+        let dim = self.x.len();
+        let started = self.adaptations > 0;
+        let (d, rest) = split_mut(self.basis, dim);
+        let (q, p) = split_mut(rest, dim);
+        let update = self.moments.update(self.gradient).zip(self.gradient.iter());
+        for ((d, q), ((mean, scale), &g)) in d.iter_mut().zip(q.iter_mut()).zip(update) {
+            *d = -mean / scale;
+            *q = -g / scale;
+        }
+        for ((p, &x), &before) in p.iter_mut().zip(self.x.iter()).zip(self.trial.iter()) {
+            *p = x - before;
+        }
+        if !started {
+            // Nothing is behind x0: Adam's direction is the gradient's, and nothing has moved.
+            q.fill(S::ZERO);
+            p.fill(S::ZERO);
+        }
+        self.length = normalise(d);
+        normalise(q);
+        let moved = normalise(p);
+        let (_, third) = split_mut(self.products, dim.saturating_mul(2));
+        let gradients = self.gradient.iter().zip(self.trial_gradient.iter());
+        for (y, (&now, &before)) in third.iter_mut().zip(gradients) {
+            *y = if moved > S::ZERO {
+                (now - before) / moved
+            } else {
+                S::ZERO
+            };
+        }
+    }
+
+    /// The model of f at x_k, by two Hessian-vector products.
+    fn fit(&mut self) -> Result<Model<S>, Error> {
+        let two = self.x.len().saturating_mul(2);
+        let (products, _) = split_mut(self.products, two);
+        products.fill(S::ZERO);
+        let (vectors, _) = split(self.basis, two);
+        self.objective
+            .add_hessian_vectors(self.x, vectors, self.tape, products, self.scratch);
+        self.products_made = self.products_made.saturating_add(2);
+        let dim = self.x.len();
+        let mut slope = [S::ZERO; 3];
+        let mut matrix = [[S::ZERO; 3]; 3];
+        let rows = matrix.iter_mut().zip(slope.iter_mut());
+        for (column, (row, slope)) in columns_of(self.basis, dim).zip(rows) {
+            *slope = dot(column, self.gradient);
+            for (entry, product) in row.iter_mut().zip(columns_of(self.products, dim)) {
+                *entry = dot(column, product);
+            }
+        }
+        let [[a00, a01, a02], [a10, a11, a12], [a20, a21, a22]] = matrix;
+        let mean = |a: S, b: S| S::HALF * (a + b);
+        let beside = [mean(a12, a21), mean(a02, a20), mean(a01, a10)];
+        let mut pairs = eigen([a00, a11, a22], beside);
+        let mut largest = S::ZERO;
+        for (curvature, _) in &mut pairs {
+            *curvature = curvature.abs();
+            largest = largest.max(*curvature);
+        }
+        if largest == S::ZERO {
+            // A plane: as far as the first step went, α₀·‖d‖.
+            largest = dot(&slope, &slope).sqrt() / (self.config.alpha * self.length);
+        }
+        let least = S::from_f64(1e-12) * largest;
+        let mut sound = all_finite(&slope) && largest > S::ZERO && largest.is_finite();
+        for (curvature, vector) in &mut pairs {
+            *curvature = curvature.max(least);
+            sound = sound && all_finite(vector);
+        }
+        if sound {
+            Ok(Model {
+                slope,
+                pairs,
+                largest,
+            })
+        } else {
+            Err(Error::NonFinite {
+                step: self.iterations,
+            })
+        }
+    }
+
+    /// x_k
+    pub fn state(&self) -> &[S] {
+        self.x
+    }
+    /// f(x_k)
+    pub fn value(&self) -> S {
+        self.f
+    }
+    /// ∇f(x_k)
+    pub fn gradient(&self) -> &[S] {
+        self.gradient
+    }
+    /// max |∇f(x_k)|
+    pub fn gradient_max(&self) -> S {
+        Optimality::ResidualMax.value(self.f, self.gradient)
+    }
+    /// How far the last accepted step went along Adam's direction, in units of that direction: what α is in Adam.
+    pub fn alpha(&self) -> S {
+        self.alpha
+    }
+    /// Trials made.
+    pub fn iterations(&self) -> usize {
+        self.iterations
+    }
+    /// Trials accepted.
+    pub fn adaptations(&self) -> usize {
+        self.adaptations
+    }
+    /// Hessian-vector products made.
+    pub fn products(&self) -> usize {
+        self.products_made
+    }
+}
+
+/// The columns of a matrix with `dim` rows, stored one behind the other.
+fn columns_of<S>(matrix: &[S], dim: usize) -> impl Iterator<Item = &[S]> {
+    matrix.chunks_exact(dim.max(1))
+}
+
+/// Scales to unit length, and returns the length before; a zero vector stays.
+fn normalise<S: Scalar>(v: &mut [S]) -> S {
+    let length = dot(v, v).sqrt();
+    if length > S::ZERO {
+        for v in v {
+            *v /= length;
+        }
+    }
+    length
+}

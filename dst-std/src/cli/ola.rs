@@ -1,0 +1,384 @@
+//! `dst ola`: online adaptation of the learning rate, one run or all methods side by side.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use dst_core::Error;
+use serde::Serialize;
+
+use super::arguments::{choice, not_negative, positive, positive_count};
+use super::common::{Files, Parallel, Seeded, Speech};
+use super::{Failure, output};
+use crate::experiments::Context;
+use crate::experiments::ola::{
+    self, Config, Limits, Method, Problem, Results, Run, Setting, ola_parameters,
+};
+use crate::linalg::threads;
+use crate::report::{Interrupt, OutDir, Progress, Section};
+
+/// Adapt the learning rate of Adam while it runs, on the smooth support vector machine.
+///
+/// With --method: one run. Without: every method with every setting of its grid, as in the paper's Figures 4 and 5, with
+/// plots and tables in DIR.
+///
+/// f(w) = 0.5 sum max(0, 1 - z.w)^2 + reg/2 |w|^2, z = y (x, -1), until max |grad f| < tolerance.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  dst ola                                   all methods on a1a, a2a, a3a, w3a
+  dst ola --data a1a --out pictures
+  dst ola --data a1a --method adam-ola --alpha0 0.01 --json
+  dst ola --data a1a --method adam-ola --alpha0 0.1 --guard log
+  dst ola --data my.libsvm --method n-ola --alpha0 1/L
+
+Data: a file in LIBSVM format, or the name of one in the folder DST_DATA; without a file, a1a, a2a, a3a and w3a are
+synthetic sets of the same shape. Starting point: --x0, or x0_NAME.txt beside the file, or random of length 1.
+
+Adam-OLA is the paper's Algorithm 2 to the letter, and can diverge: alpha - eta*S overshoots where f hardly falls.
+--guard log (G-OLA) steps ln alpha by a clipped sensitivity instead and keeps the best point; n-ola sets the
+sensitivities to alpha, beta1 and a momentum to zero by a Newton step, which makes it a preconditioned nonlinear
+conjugate gradient method with two Hessian-vector products per iteration.")]
+pub(super) struct Args {
+    /// A LIBSVM file, or a1a, a2a, a3a, w3a; all four if not given (with --method: a1a).
+    #[arg(long, value_name = "FILE|NAME")]
+    data: Option<String>,
+    /// One run of this method: gd, hb, nag, nag-sc, adagrad, adam, adam-hd, adam-ola, g-ola or n-ola.
+    #[arg(long, value_name = "M", value_parser = choice::<Name>)]
+    method: Option<Name>,
+    /// File with the starting point, one number per line, the intercept last.
+    #[arg(long, value_name = "FILE")]
+    x0: Option<PathBuf>,
+    /// Learning rate to start with: a number or 1/L. [default: 0.01; gd, hb, nag, nag-sc: 1/L]
+    #[arg(long, value_name = "A", value_parser = rate, allow_hyphen_values = true)]
+    alpha0: Option<Rate>,
+    /// adam-ola: the adaptation rate. [default: the paper's for this data set, else 0.01]
+    #[arg(long, value_name = "E", value_parser = not_negative, allow_hyphen_values = true)]
+    eta: Option<f64>,
+    /// adam-ola: the fall of f that triggers, per adaptation so far. [default: the paper's for this data set, else 1e-5]
+    #[arg(long, value_name = "D", value_parser = not_negative, allow_hyphen_values = true)]
+    descent: Option<f64>,
+    /// adam-ola: `none` is the paper's algorithm, `log` is G-OLA. [default: none]
+    #[arg(long, value_name = "G", value_parser = choice::<Guard>)]
+    guard: Option<Guard>,
+    /// adam-ola: the exact sensitivity through the last W steps instead of one.
+    #[arg(long, value_name = "W", value_parser = positive_count, allow_hyphen_values = true)]
+    window: Option<usize>,
+    /// hb: the momentum. [default: 0.9]
+    #[arg(long, value_name = "B", value_parser = not_negative, allow_hyphen_values = true)]
+    momentum: Option<f64>,
+    /// adam-hd: change of alpha per unit of hypergradient. [default: 1e-6]
+    #[arg(long, value_name = "R", value_parser = not_negative, allow_hyphen_values = true)]
+    rate: Option<f64>,
+    /// Weight of the regularisation.
+    #[arg(long, value_name = "R", default_value = "0", value_parser = not_negative, allow_hyphen_values = true)]
+    reg: f64,
+    /// Converged when max |grad f| is below this.
+    #[arg(long, value_name = "T", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
+    tolerance: f64,
+    /// Iterations at most.
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = positive_count, allow_hyphen_values = true)]
+    max_iterations: usize,
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    parallel: Parallel,
+    #[command(flatten)]
+    seeded: Seeded,
+    #[command(flatten)]
+    speech: Speech,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Name {
+    Gd,
+    Hb,
+    Nag,
+    NagSc,
+    Adagrad,
+    Adam,
+    AdamHd,
+    AdamOla,
+    GOla,
+    NOla,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Guard {
+    None,
+    Log,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rate {
+    Number(f64),
+    OverL,
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    if text.eq_ignore_ascii_case("1/L") {
+        return Ok(Rate::OverL);
+    }
+    let number = positive(text).map_err(|_| "must be a positive number or 1/L".to_owned())?;
+    Ok(Rate::Number(number))
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    args.check()?;
+    match args.method {
+        Some(name) => one(args, name),
+        None => compare(args),
+    }
+}
+
+impl Args {
+    /// Options that go with one method or another are not silently ignored elsewhere.
+    fn check(&self) -> Result<(), Failure> {
+        let refuse = |message: String| Err(Failure::Usage(message));
+        let given = [
+            ("--x0", self.x0.is_some()),
+            ("--alpha0", self.alpha0.is_some()),
+            ("--eta", self.eta.is_some()),
+            ("--descent", self.descent.is_some()),
+            ("--guard", self.guard.is_some()),
+            ("--window", self.window.is_some()),
+            ("--momentum", self.momentum.is_some()),
+            ("--rate", self.rate.is_some()),
+        ];
+        let Some(name) = self.method else {
+            return match given.iter().find(|(_, given)| *given) {
+                Some((option, _)) => {
+                    refuse(format!("{option} is for one run; say which with --method"))
+                }
+                None => Ok(()),
+            };
+        };
+        let method = name.to_possible_value();
+        let method = method.as_ref().map_or("", |value| value.get_name());
+        for (option, given) in given.into_iter().skip(2) {
+            let taken = match option {
+                "--momentum" => name == Name::Hb,
+                "--rate" => name == Name::AdamHd,
+                _ => name == Name::AdamOla,
+            };
+            if given && !taken {
+                return refuse(format!("{option} does not go with --method {method}"));
+            }
+        }
+        if self.guard == Some(Guard::Log) {
+            let literal = [
+                ("--eta", self.eta.is_some()),
+                ("--descent", self.descent.is_some()),
+                ("--window", self.window.is_some()),
+            ];
+            if let Some((option, _)) = literal.iter().find(|(_, given)| *given) {
+                return refuse(format!(
+                    "{option} goes with --guard none; the logarithmic guard has no such parameter"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            tolerance: self.tolerance,
+            iterations: self.max_iterations,
+        }
+    }
+
+    fn setting(&self, name: Name, problem: &Problem) -> Setting {
+        let l = problem.lipschitz();
+        let (eta, descent) = ola_parameters(problem.name());
+        let (eta, descent) = (self.eta.unwrap_or(eta), self.descent.unwrap_or(descent));
+        let method = match (name, self.guard, self.window) {
+            (Name::Gd, ..) => Method::Gd,
+            (Name::Hb, ..) => Method::Hb {
+                momentum: self.momentum.unwrap_or(0.9),
+            },
+            (Name::Nag, ..) => Method::Nag,
+            (Name::NagSc, ..) => {
+                let mu = if self.reg > 0.0 {
+                    self.reg
+                } else {
+                    Config::default().strong_convexity
+                };
+                Method::NagSc {
+                    extrapolation: (l.sqrt() - mu.sqrt()) / (l.sqrt() + mu.sqrt()),
+                }
+            }
+            (Name::Adagrad, ..) => Method::Adagrad,
+            (Name::Adam, ..) => Method::Adam,
+            (Name::AdamHd, ..) => Method::AdamHd {
+                rate: self.rate.unwrap_or(1e-6),
+            },
+            (Name::AdamOla, Some(Guard::Log), _) | (Name::GOla, ..) => Method::GOla,
+            (Name::AdamOla, _, Some(window)) => Method::WindowOla {
+                eta,
+                descent,
+                window,
+            },
+            (Name::AdamOla, ..) => Method::AdamOla { eta, descent },
+            (Name::NOla, ..) => Method::NOla,
+        };
+        let over_l = matches!(name, Name::Gd | Name::Hb | Name::Nag | Name::NagSc);
+        let alpha = match self.alpha0 {
+            Some(Rate::Number(alpha)) => alpha,
+            Some(Rate::OverL) => 1.0 / l,
+            None if over_l => 1.0 / l,
+            None => 0.01,
+        };
+        Setting { method, alpha }
+    }
+}
+
+/// One run, as JSON has it.
+#[derive(Debug, Serialize)]
+struct Single {
+    data: String,
+    synthetic: bool,
+    rows: usize,
+    variables: usize,
+    #[serde(flatten)]
+    run: Run,
+    seconds: f64,
+}
+
+fn one(args: &Args, name: Name) -> Result<(), Failure> {
+    let data = args.data.as_deref().unwrap_or("a1a");
+    let no_answer = |error: ola::ProblemError| Failure::NoAnswer(error.to_string());
+    let mut problem = Problem::load(data, args.reg, args.seeded.seed).map_err(no_answer)?;
+    if let Some(path) = &args.x0 {
+        problem = problem.starting_from(path).map_err(no_answer)?;
+    }
+    let setting = args.setting(name, &problem);
+    let start = Instant::now();
+    let run = problem
+        .run(setting, args.limits())
+        .map_err(|error| match error {
+            Error::NonFinite { step: 0 } => Failure::NoAnswer(format!(
+                "f is not finite at the starting point of {}; give another with --x0",
+                problem.name()
+            )),
+            Error::NonFinite { step } => Failure::NoAnswer(format!(
+                "{} left the finite numbers at iteration {step}; scale the data",
+                setting.method.name()
+            )),
+            error => Failure::NoAnswer(error.to_string()),
+        })?;
+    let single = Single {
+        seconds: start.elapsed().as_secs_f64(),
+        data: problem.name().to_owned(),
+        synthetic: problem.is_synthetic(),
+        rows: problem.svm().margins().rows(),
+        variables: problem.x0().len(),
+        run,
+    };
+    output::print(args.speech.json, &single, |to| show_one(&single, to))
+}
+
+fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
+    let Single { run, .. } = single;
+    let made_up = if single.synthetic { ", synthetic" } else { "" };
+    let parameters = run.method.parameters();
+    let parameters = if parameters.is_empty() {
+        parameters
+    } else {
+        format!(" ({parameters})")
+    };
+    let end = match (run.converged, run.diverged) {
+        (true, _) => format!("converged after {} iterations", run.iterations),
+        (_, true) => format!("DIVERGED within {} iterations", run.iterations),
+        _ => format!("not converged after {} iterations", run.iterations),
+    };
+    writeln!(
+        to,
+        "{}{parameters} on {}{made_up} ({} x {}): {end}",
+        run.method.name(),
+        single.data,
+        single.rows,
+        single.variables
+    )?;
+    writeln!(to, "  f = {}, max |grad f| = {:.2e}", run.f, run.grad_inf)?;
+    writeln!(
+        to,
+        "  alpha {:.4e} -> {:.4e} in {} adaptations",
+        run.alpha0, run.alpha_final, run.adaptations
+    )?;
+    writeln!(
+        to,
+        "  {} evaluations of f and grad f, {} Hessian-vector products, {:.1} ms",
+        run.evaluations,
+        run.hessian_products,
+        1e3 * single.seconds
+    )
+}
+
+fn compare(args: &Args) -> Result<(), Failure> {
+    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
+    let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
+    let Speech { json, quiet } = args.speech;
+    let mut config = Config {
+        limits: args.limits(),
+        regularisation: args.reg,
+        seed: args.seeded.seed,
+        ..Config::default()
+    };
+    if let Some(data) = &args.data {
+        config.datasets = vec![data.clone()];
+    }
+    let context = Context {
+        quick: false,
+        seed: args.seeded.seed,
+        threads: args.parallel.threads(),
+        progress: if quiet || json {
+            Progress::hidden()
+        } else {
+            Progress::new()
+        },
+        interrupt,
+    };
+    let results = threads::with(context.threads, || ola::run(&config, &context))
+        .map_err(Failure::NoAnswer)??;
+    let section = ola::section(&config, &results);
+    let mut files = Vec::new();
+    for (name, content) in section.files() {
+        files.push(out.write(&name, &content).map_err(Failure::NoAnswer)?);
+    }
+    output::print(json, &results, |to| {
+        show_all(&results, &section, &files, to)
+    })
+}
+
+fn show_all(
+    results: &Results,
+    section: &Section,
+    files: &[PathBuf],
+    to: &mut dyn Write,
+) -> io::Result<()> {
+    for comparison in results.comparisons.iter().filter(|c| c.synthetic) {
+        writeln!(
+            to,
+            "{}: no file, a synthetic set of the same shape; set DST_DATA",
+            comparison.name
+        )?;
+    }
+    for table in section.tables.iter().filter(|table| table.in_page) {
+        writeln!(to, "\n{}\n{}", table.caption, table.table.to_text())?;
+    }
+    for claim in &section.claims {
+        writeln!(
+            to,
+            "{:<14} {}\n{:<14} {}",
+            claim.verdict.words(),
+            claim.text,
+            "",
+            claim.measured
+        )?;
+    }
+    writeln!(to)?;
+    files
+        .iter()
+        .try_for_each(|file| writeln!(to, "written: {}", file.display()))
+}

@@ -1,0 +1,150 @@
+//! Finds a data set by name: a file, a file in the folder of data sets, or a synthetic one of the same shape.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::synthetic::{Shape, synthetic};
+use super::{Examples, read_libsvm_file};
+
+/// The data sets of the paper, and shapes to stand in for them.
+const KNOWN: [(&str, Shape); 4] = [
+    ("a1a", Shape::A1A),
+    (
+        "a2a",
+        Shape {
+            rows: 2265,
+            ..Shape::A1A
+        },
+    ),
+    (
+        "a3a",
+        Shape {
+            rows: 3185,
+            ..Shape::A1A
+        },
+    ),
+    ("w3a", Shape::W3A),
+];
+
+/// Seed of the synthetic stand-ins: they are the same in every run.
+const SEED: u64 = 7001;
+
+/// A data set and where it is from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataSet {
+    /// The name, without folders.
+    pub name: String,
+    /// The examples.
+    pub examples: Examples,
+    /// The starting point that lies beside the file as `x0_NAME.txt`, if there is one.
+    pub x0: Option<Vec<f64>>,
+    /// No file was found: made up, with the shape of the data set of this name.
+    pub synthetic: bool,
+}
+
+/// The folder named by the environment variable `DST_DATA`.
+pub fn data_folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("DST_DATA").filter(|folder: &OsString| !folder.is_empty());
+    folder.map(PathBuf::from)
+}
+
+/// Loads a file, or a data set of this name from `folder`; without a file, a1a, a2a, a3a and w3a are made up. The error is
+/// one sentence.
+pub fn load(name: &str, folder: Option<&Path>) -> Result<DataSet, String> {
+    let inside = folder.map(|folder| folder.join(name));
+    let found = [Some(PathBuf::from(name)), inside]
+        .into_iter()
+        .flatten()
+        .find(|path| path.is_file());
+    if let Some(path) = found {
+        return from_file(&path);
+    }
+    let known = KNOWN.iter().find(|(known, _)| *known == name);
+    let Some(&(_, shape)) = known else {
+        let place = match folder {
+            Some(folder) => format!("nor in DST_DATA ({})", folder.display()),
+            None => "and DST_DATA names no folder to look in".to_owned(),
+        };
+        return Err(format!(
+            "no data set '{name}': there is no such file here {place}; built in are a1a, a2a, a3a and w3a"
+        ));
+    };
+    Ok(DataSet {
+        name: name.to_owned(),
+        examples: synthetic(shape, SEED),
+        x0: None,
+        synthetic: true,
+    })
+}
+
+fn from_file(path: &Path) -> Result<DataSet, String> {
+    let examples = read_libsvm_file(path).map_err(|error| error.to_string())?;
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let name = name.to_string_lossy().into_owned();
+    let beside = path.with_file_name(format!("x0_{name}.txt"));
+    let x0 = if beside.is_file() {
+        Some(read_vector(&beside)?)
+    } else {
+        None
+    };
+    Ok(DataSet {
+        name,
+        examples,
+        x0,
+        synthetic: false,
+    })
+}
+
+/// Reads numbers that stand in lines or between blanks. The error is one sentence.
+pub fn read_vector(path: &Path) -> Result<Vec<f64>, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut numbers = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        for word in line.split_whitespace() {
+            match word.parse::<f64>() {
+                Ok(number) if number.is_finite() => numbers.push(number),
+                _ => {
+                    return Err(format!(
+                        "{}:{}: '{}' is not a finite number",
+                        path.display(),
+                        i + 1,
+                        word.escape_debug().take(24).collect::<String>()
+                    ));
+                }
+            }
+        }
+    }
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_comes_before_the_folder_and_the_folder_before_the_synthetic_set() {
+        let folder = std::env::temp_dir().join(format!("dst-load-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("a1a"), "+1 1:1\n-1 3:1\n").unwrap();
+        fs::write(folder.join("x0_a1a.txt"), "0.5\n-1 2\n3e-1\n").unwrap();
+        fs::write(folder.join("bad.txt"), "1\n2 inf\n").unwrap();
+        let path = folder.join("a1a");
+        let by_path = load(path.to_str().unwrap(), None).unwrap();
+        let by_name = load("a1a", Some(&folder)).unwrap();
+        assert_eq!(by_path, by_name);
+        assert_eq!(by_name.x0, Some(vec![0.5, -1.0, 2.0, 0.3]));
+        assert!(!by_name.synthetic && by_name.examples.rows.rows() == 2);
+        let made_up = load("a2a", Some(&folder)).unwrap();
+        assert!(made_up.synthetic && made_up.examples.rows.rows() == 2265);
+        assert_eq!(made_up.x0, None);
+        let error = load("b2b", Some(&folder)).unwrap_err();
+        assert!(error.contains("no data set 'b2b'"), "{error}");
+        let error = read_vector(&folder.join("bad.txt")).unwrap_err();
+        assert!(
+            error.ends_with("bad.txt:2: 'inf' is not a finite number"),
+            "{error}"
+        );
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,158 @@
+//! The claims and their verdicts.
+
+use super::{Comparison, Run, better};
+use crate::report::{Section, Verdict};
+
+/// Iterations, or the gap.
+pub(super) fn outcome(comparison: &Comparison, run: &Run) -> String {
+    let star = if run.diverged { "*" } else { "" };
+    if run.converged {
+        run.iterations.to_string()
+    } else {
+        format!("{:.1e}{star}", comparison.gap(run.f))
+    }
+}
+
+fn named(all: &[Comparison], tell: impl Fn(&Comparison) -> Option<String>) -> String {
+    let told = all
+        .iter()
+        .filter_map(|c| Some(format!("{} {}", c.name, tell(c)?)));
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// Yes everywhere, somewhere, or nowhere.
+fn verdict(all: &[Comparison], holds: impl Fn(&Comparison) -> bool) -> Verdict {
+    match all.iter().filter(|c| holds(c)).count() {
+        0 => Verdict::DoesNotHold,
+        n if n == all.len() => Verdict::Holds,
+        _ => Verdict::Partly,
+    }
+}
+
+/// The runs of a method.
+pub(super) fn of<'c>(comparison: &'c Comparison, name: &str) -> impl Iterator<Item = &'c Run> {
+    let name = name.to_owned();
+    comparison
+        .runs
+        .iter()
+        .filter(move |run| run.method.name() == name)
+}
+
+fn beats(a: &Run, b: &Run) -> bool {
+    better(a, b).is_lt()
+}
+
+/// What the paper says, what we say, and what was measured.
+pub(super) fn claims(section: &mut Section, all: &[Comparison]) {
+    let best_baseline = |c: &Comparison| {
+        let runs = c.runs.iter().filter(|run| run.method.is_baseline());
+        runs.min_by(|a, b| better(a, b)).cloned()
+    };
+    let wins = |c: &Comparison, name: &str| {
+        let (ours, theirs) = (c.best(name), best_baseline(c));
+        matches!((ours, theirs), (Some(ours), Some(theirs)) if beats(ours, &theirs))
+    };
+    section.claim(
+        "Adam-OLA outperforms the baselines on every data set (the paper), each with its best setting.",
+        named(all, |c| {
+            let theirs = best_baseline(c)?;
+            Some(format!(
+                "{} against {} ({})",
+                outcome(c, c.best("Adam-OLA")?),
+                outcome(c, &theirs),
+                theirs.method.name()
+            ))
+        }),
+        verdict(all, |c| wins(c, "Adam-OLA")),
+        "iterations, or the gap at the end where the tolerance is not reached",
+    );
+    let adam = |c: &Comparison| c.best("Adam").cloned();
+    section.claim(
+        "Adam-OLA beats Adam, each with its best learning rate to start with.",
+        named(all, |c| {
+            Some(format!("{} against {}", outcome(c, c.best("Adam-OLA")?), outcome(c, &adam(c)?)))
+        }),
+        verdict(all, |c| {
+            matches!((c.best("Adam-OLA"), adam(c)), (Some(ours), Some(adam)) if beats(ours, &adam))
+        }),
+        "the learning rate is chosen from the same grid for both",
+    );
+    let diverged = |c: &Comparison, name: &str| of(c, name).filter(|run| run.diverged).count();
+    section.claim(
+        "Adapting α makes the literal algorithm indifferent to α₀: it is stable for every α₀ of the grid.",
+        named(all, |c| {
+            Some(format!("{} of {} diverge", diverged(c, "Adam-OLA"), of(c, "Adam-OLA").count()))
+        }),
+        verdict(all, |c| diverged(c, "Adam-OLA") == 0),
+        "S is unbounded where f hardly falls: α becomes negative, f rises, and the trigger never fires again",
+    );
+    section.claim(
+        "G-OLA (ours, one setting) stays finite and lowers f from every α₀ of the grid.",
+        named(all, |c| {
+            let worst = of(c, "G-OLA").max_by(|a, b| better(a, b))?;
+            Some(format!("worst {}", outcome(c, worst)))
+        }),
+        verdict(all, |c| {
+            of(c, "G-OLA").all(|run| !run.diverged && run.f < c.f0)
+        }),
+        "a clipped step of ln α cannot overshoot below zero",
+    );
+    section.claim(
+        "G-OLA beats the best-tuned Adam from every α₀ of the grid.",
+        named(all, |c| {
+            let wins = of(c, "G-OLA").filter(|run| adam(c).is_some_and(|adam| beats(run, &adam)));
+            Some(format!("{} of {}", wins.count(), of(c, "G-OLA").count()))
+        }),
+        verdict(all, |c| {
+            of(c, "G-OLA").all(|run| adam(c).is_some_and(|adam| beats(run, &adam)))
+        }),
+        "one learning rate for all coordinates can only do so much",
+    );
+    section.claim(
+        "N-OLA (ours, one setting) beats the best-tuned Adam from every α₀ of the grid, in iterations.",
+        named(all, |c| {
+            let worst = of(c, "N-OLA").max_by(|a, b| better(a, b))?;
+            Some(format!("worst {} against {}", outcome(c, worst), outcome(c, &adam(c)?)))
+        }),
+        verdict(all, |c| of(c, "N-OLA").all(|run| adam(c).is_some_and(|adam| beats(run, &adam)))),
+        "a Newton step on three parameters; in effect preconditioned nonlinear conjugate gradients",
+    );
+    section.claim(
+        "N-OLA beats the best-tuned Adam at equal cost too, a Hessian-vector product counted as a gradient.",
+        named(all, |c| {
+            let wins = of(c, "N-OLA").filter(|run| adam(c).is_some_and(|adam| beats_at_cost(run, &adam)));
+            Some(format!("{} of {}", wins.count(), of(c, "N-OLA").count()))
+        }),
+        verdict(all, |c| {
+            of(c, "N-OLA").all(|run| adam(c).is_some_and(|adam| beats_at_cost(run, &adam)))
+        }),
+        "three evaluations per iteration instead of one",
+    );
+    if let Some(window) = all
+        .first()
+        .and_then(|c| c.methods().into_iter().find(|m| m.starts_with("window")))
+    {
+        section.claim(
+            format!("Backpropagating through more steps ({window}) beats the one-step sensitivity."),
+            named(all, |c| {
+                Some(format!("{} against {}", outcome(c, c.best(&window)?), outcome(c, c.best("Adam-OLA")?)))
+            }),
+            verdict(all, |c| {
+                matches!((c.best(&window), c.best("Adam-OLA")), (Some(w), Some(one)) if beats(w, one))
+            }),
+            "the same trigger, the same parameters; the sensitivity is exact through the window",
+        );
+    }
+}
+
+/// Three evaluations for each of Adam's: as many iterations as Adam's evaluations pay for.
+fn beats_at_cost(ours: &Run, adam: &Run) -> bool {
+    let total = ours.evaluations + ours.hessian_products;
+    if adam.converged {
+        return ours.converged && total < adam.evaluations;
+    }
+    let share = ours.iterations.max(1) as f64 / total as f64;
+    let affordable = (adam.evaluations as f64 * share) as usize;
+    let f = ours.trace.get(affordable).or(ours.trace.last());
+    f.is_some_and(|&f| f < adam.f)
+}
