@@ -379,6 +379,7 @@ fn validate_refuses_in_one_sentence() {
             "{arguments:?}: {found} {text}"
         );
     }
+}
 
 /// A folder of its own for a test, with these files.
 fn folder(name: &str, files: &[(&str, &str)]) -> std::path::PathBuf {
