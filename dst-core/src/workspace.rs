@@ -203,6 +203,11 @@ mod heap {
             }
         }
 
+        /// Bytes of the checkpoint slots: the part of the memory that grows with their number.
+        pub fn slot_bytes(&self) -> usize {
+            size_of_val(self.slots.as_slice())
+        }
+
         /// The parts, borrowed.
         pub fn workspace(&mut self) -> Workspace<'_, S, Slots<'_, S>> {
             Workspace {

@@ -1,8 +1,14 @@
 //! What this process may use of the machine, where the system tells.
 
-/// Bytes that can still be allocated without swapping; `None` where the system does not tell.
+/// Bytes that can still be allocated without swapping, nor beyond what a control group allows; `None` where the system does not tell.
 pub fn available_memory() -> Option<u64> {
-    kilobytes("/proc/meminfo", "MemAvailable:")
+    let free = kilobytes("/proc/meminfo", "MemAvailable:");
+    let number =
+        |file: &str| -> Option<u64> { std::fs::read_to_string(file).ok()?.trim().parse().ok() };
+    let allowed = number("/sys/fs/cgroup/memory.max");
+    let used = number("/sys/fs/cgroup/memory.current").unwrap_or(0);
+    let allowed = allowed.map(|allowed| allowed.saturating_sub(used));
+    free.into_iter().chain(allowed).min()
 }
 
 /// The most bytes that this process has ever had in memory at once.
@@ -18,29 +24,29 @@ fn kilobytes(file: &str, name: &str) -> Option<u64> {
     number.checked_mul(1024)
 }
 
-/// A number of bytes for people: three digits and a unit.
+/// A number of bytes for people, in a unit of its size.
 pub fn bytes(count: f64) -> String {
-    const UNITS: [&str; 7] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let power = (count.max(1.0).log2() / 10.0).floor().clamp(0.0, 6.0);
+    const UNITS: [&str; 9] = [
+        "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB",
+    ];
+    let power = (count.max(1.0).log2() / 10.0).floor().clamp(0.0, 8.0);
     let scaled = count / 1024f64.powf(power);
-    let digits = if power == 0.0 || scaled >= 99.95 {
-        0
-    } else {
-        1
-    };
+    let digits = usize::from(power > 0.0 && scaled < 99.95);
     format!("{scaled:.digits$} {}", UNITS[power as usize])
 }
 
 /// Refuses what would not fit; `what` begins the sentence and `remedy` ends it.
 pub fn must_fit(what: &str, needed: f64, remedy: &str) -> Result<(), String> {
-    match available_memory() {
-        Some(there) if needed > there as f64 => Err(format!(
+    // No allocation can be larger than an address; where the system tells nothing else, that is the limit.
+    let there = available_memory().map_or(isize::MAX as f64, |there| there as f64);
+    if needed > there {
+        return Err(format!(
             "{what} needs {}, and {} are free; {remedy}",
             bytes(needed),
-            bytes(there as f64)
-        )),
-        _ => Ok(()),
+            bytes(there)
+        ));
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -48,12 +54,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_have_three_digits_and_a_unit() {
+    fn bytes_have_a_unit_of_their_size() {
         assert_eq!(bytes(0.0), "0 bytes");
         assert_eq!(bytes(1000.0), "1000 bytes");
         assert_eq!(bytes(1536.0), "1.5 KiB");
         assert_eq!(bytes(4e14), "364 TiB");
-        assert_eq!(bytes(1e30), "867362 EiB");
+        assert_eq!(bytes(1e27), "827 YiB");
     }
 
     #[test]
@@ -61,7 +67,7 @@ mod tests {
         if available_memory().is_some() {
             let text = must_fit("everything", 1e30, "take less").unwrap_err();
             assert!(
-                text.contains("EiB") && text.ends_with("take less"),
+                text.contains("YiB") && text.ends_with("take less"),
                 "{text}"
             );
             assert_eq!(must_fit("nothing", 0.0, "take less"), Ok(()));

@@ -279,6 +279,10 @@ fn validate_gives_one_object() {
         );
     }
     assert!(report["relative_error"].as_f64().unwrap() < 0.2, "{report}");
+    assert!(
+        report["slots"] == "all" && report["dense"] == true,
+        "{report}"
+    );
     let other = json(&[
         "validate",
         "--dim",
@@ -295,7 +299,12 @@ fn validate_gives_one_object() {
         "--json",
     ]);
     assert!(
-        other["relative_error"].is_null() && other["basis"] == "hh2",
+        other["relative_error"].is_null()
+            && other["basis"] == "hh2"
+            && other["dense"] == false
+            && other["slots"] == 3
+            && other["integrator"] == "euler"
+            && other["crossing"] == "paper",
         "{other}"
     );
     assert_eq!(
@@ -369,7 +378,7 @@ fn validate_refuses_in_one_sentence() {
         (
             &["--dim", "20", "--gradient-out", "/no/such/folder/g.txt"],
             1,
-            "--gradient-out /no/such/folder/g.txt cannot be written",
+            "--gradient-out '/no/such/folder/g.txt' cannot be written: no such file or directory",
         ),
     ] {
         let all: Vec<&str> = ["validate"].iter().chain(arguments).copied().collect();

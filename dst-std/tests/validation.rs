@@ -206,7 +206,7 @@ fn the_formed_matrix_gives_the_same_gradient() {
 #[test]
 fn the_truth_is_that_of_other_solvers() {
     let instance = problem(100, Basis::Haar).build().unwrap();
-    let truth = truth(&instance, 1e-3, 1e-9, 1e-7).unwrap();
+    let truth = truth(&instance, 1e-3, (1e-9, 1e-7), 50).unwrap();
     let time = truth.exact.event.time;
     assert!((time - 20.8448).abs() < 5e-5, "{time}");
     for (step, seen) in [

@@ -19,8 +19,11 @@ struct Args {
     #[arg(long, default_value_t = 10_000)]
     dim: usize,
     /// Turns.
-    #[arg(long, default_value_t = 9)]
-    turns: usize,
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    turns: u32,
+    /// Fail if a step takes longer than so many readings.
+    #[arg(long, value_name = "RATIO")]
+    check: Option<f64>,
 }
 
 /// Steps of one turn.
@@ -51,7 +54,7 @@ fn measure(args: &Args) -> Result<(), String> {
         args.dim,
         bytes / 1e6
     );
-    for count in [1, threads::available()] {
+    for count in [1, 2] {
         let (reading, step, ratio) = threads::with(count, || by_turns(&instance, args.turns))??;
         println!(
             "{count} threads: reading {:.2} ms ({:.1} GB/s), step {:.2} ms, ratio {ratio:.3} (medians of {} turns)",
@@ -60,12 +63,17 @@ fn measure(args: &Args) -> Result<(), String> {
             1e3 * step,
             args.turns
         );
+        if args.check.is_some_and(|limit| ratio > limit) {
+            return Err(format!(
+                "a step takes {ratio:.3} readings on {count} threads"
+            ));
+        }
     }
     Ok(())
 }
 
 /// Medians of the time of a reading, of a step, and of their ratio.
-fn by_turns(instance: &Instance, turns: usize) -> Result<(f64, f64, f64), String> {
+fn by_turns(instance: &Instance, turns: u32) -> Result<(f64, f64, f64), String> {
     let Instance { system, theta, x0 } = instance;
     let Matrix::Dense(q) = &system.operator else {
         return Err("the matrix is not dense".to_owned());

@@ -2,6 +2,8 @@
 
 use std::num::IntErrorKind;
 
+use crate::linalg::threads;
+
 /// A whole number that is at least `least`.
 pub(super) fn whole_at_least(text: &str, least: usize) -> Result<usize, String> {
     match text.parse::<usize>() {
@@ -30,14 +32,11 @@ pub(super) fn positive_count(text: &str) -> Result<usize, String> {
     whole_at_least(text, 1)
 }
 
-/// More threads than this are a typing error.
-pub(super) const MOST_THREADS: usize = 1024;
-
 /// 1, 2, … 1024
-pub(super) fn threads(text: &str) -> Result<usize, String> {
-    let at_most = || format!("must be at most {MOST_THREADS}");
+pub(super) fn thread_count(text: &str) -> Result<usize, String> {
+    let at_most = || format!("must be at most {}", threads::MOST);
     match text.parse::<usize>() {
-        Ok(value) if value > MOST_THREADS => Err(at_most()),
+        Ok(value) if value > threads::MOST => Err(at_most()),
         Err(e) if *e.kind() == IntErrorKind::PosOverflow => Err(at_most()),
         _ => whole_at_least(text, 1),
     }
@@ -112,8 +111,8 @@ mod tests {
 
     #[test]
     fn threads_and_seeds() {
-        assert_eq!(threads("1"), Ok(1));
-        assert_eq!(threads("1024"), Ok(1024));
+        assert_eq!(thread_count("1"), Ok(1));
+        assert_eq!(thread_count("1024"), Ok(1024));
         for (text, reason) in [
             ("0", "must be at least 1"),
             ("-4", "must be at least 1"),
@@ -121,7 +120,7 @@ mod tests {
             ("99999999999999999999", "must be at most 1024"),
             ("all", "must be a whole number"),
         ] {
-            assert_eq!(threads(text).unwrap_err(), reason, "{text}");
+            assert_eq!(thread_count(text).unwrap_err(), reason, "{text}");
         }
         assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
         for text in ["-1", "18446744073709551616", "0x1", ""] {

@@ -1,26 +1,22 @@
 //! Arguments that several subcommands share; each flattens the groups it uses.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use super::arguments::{seed, threads};
+use super::arguments::{seed, thread_count};
+use crate::linalg::threads;
 
 /// How much of the machine to use.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(super) struct Parallel {
     /// Threads; all cores if not given. Results do not depend on it.
-    #[arg(long, value_name = "N", value_parser = threads, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = thread_count, allow_hyphen_values = true)]
     threads: Option<usize>,
 }
 
 impl Parallel {
     /// The number asked for, or one per core.
     pub(super) fn threads(self) -> usize {
-        self.threads.unwrap_or_else(|| {
-            std::thread::available_parallelism()
-                .map_or(1, NonZeroUsize::get)
-                .min(super::arguments::MOST_THREADS)
-        })
+        self.threads.unwrap_or_else(threads::available)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use dst_core::{Crossing, DEFAULT_MAX_STEPS};
@@ -17,7 +17,7 @@ use crate::experiments::validation::{
 use crate::linalg::threads;
 use crate::machine;
 use crate::ode::OdeError;
-use crate::report::{Progress, short, write_whole};
+use crate::report::{Progress, short, try_to_write, write_file};
 
 /// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
 ///
@@ -118,6 +118,8 @@ fn crossing(text: &str) -> Result<Crossing, String> {
 struct Report {
     #[serde(flatten)]
     problem: Problem,
+    /// Is the matrix stored as such?
+    dense: bool,
     #[serde(flatten)]
     run: Run,
     threads: usize,
@@ -150,8 +152,11 @@ struct Report {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let refused =
+        |reason| Failure::NoAnswer(format!("--gradient-out {reason}; choose another file"));
     if let Some(path) = &args.gradient_out {
-        writable(path)?;
+        // Before the work, which may take long.
+        try_to_write(path).map_err(refused)?;
     }
     let count = args.parallel.threads();
     let (report, answer) = threads::with(count, || compute(args, count))
@@ -162,7 +167,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         for value in &answer.theta {
             let _ = writeln!(text, "{value:.16e}");
         }
-        write_whole(path, text.as_bytes()).map_err(|error| unwritable(path, &error))?;
+        write_file(path, text.as_bytes()).map_err(refused)?;
     }
     output::print(args.speech.json, &report, |out| {
         show(&report, out)?;
@@ -171,30 +176,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             None => Ok(()),
         }
     })
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::NoAnswer(format!(
-        "--gradient-out {} cannot be written: {error}",
-        path.display()
-    ))
-}
-
-/// Can the file be made? Asked before the work: its folder must be there and let us write.
-fn writable(path: &Path) -> Result<(), Failure> {
-    if path.is_dir() {
-        let error = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(unwritable(path, &error));
-    }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    tempfile_in(folder.unwrap_or(Path::new("."))).map_err(|error| unwritable(path, &error))
-}
-
-/// Makes a file and takes it away.
-fn tempfile_in(folder: &Path) -> io::Result<()> {
-    let probe = folder.join(format!(".dst-{}", std::process::id()));
-    std::fs::File::create_new(&probe)?;
-    std::fs::remove_file(&probe)
 }
 
 fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
@@ -239,14 +220,24 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
     drop(task);
     seconds.sort_by(f64::total_cmp);
     drop(prepared);
+    // Before the adaptive solver, which has memory of its own.
+    let peak = machine::peak_memory();
     let truth = if args.no_truth {
         None
     } else {
-        let solved = truth(&instance, args.eps, args.rtol, USUAL_RTOL);
+        let slots = match args.slots {
+            Slots::All => usize::MAX,
+            Slots::Number(count) => count,
+        };
+        let solved = truth(&instance, args.eps, (args.rtol, USUAL_RTOL), slots);
         Some(solved.map_err(|error| match error {
             OdeError::NotReached { steps, .. } => format!(
                 "the adaptive solver did not reach eps = {:?} within {steps} steps; raise --eps or leave it out with --no-truth",
                 args.eps
+            ),
+            OdeError::StepTooSmall { .. } => format!(
+                "the adaptive solver cannot meet rtol = {:?}; raise --rtol",
+                args.rtol
             ),
             other => format!("the adaptive solver: {other}"),
         })?)
@@ -255,6 +246,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
     let ode_evaluations = truth.as_ref().map(|truth| truth.evaluations);
     let report = Report {
         problem,
+        dense: problem.is_dense(),
         run,
         threads,
         steps: answer.steps,
@@ -273,7 +265,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         trajectory_mb: answer.kept_bytes as f64 / 1e6,
         seconds_gradient: seconds[repetitions / 2],
         repetitions,
-        peak_rss_mb: machine::peak_memory().map(|bytes| bytes as f64 / 1e6),
+        peak_rss_mb: peak.map(|bytes| bytes as f64 / 1e6),
     };
     Ok((report, answer))
 }

@@ -381,3 +381,114 @@ impl<Q: Operator> System<f64> for Diagonal<Q> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Q = diag(1, 2, 3, …)
+    struct Scale(usize);
+
+    impl Operator for Scale {
+        fn dim(&self) -> usize {
+            self.0
+        }
+        fn apply(&self, x: &[f64], out: &mut [f64], _: &mut [f64]) {
+            for (i, (out, x)) in out.iter_mut().zip(x).enumerate() {
+                *out = (1 + i % 9) as f64 * x;
+            }
+        }
+    }
+
+    /// w·A + j·J + l·f by plain arithmetic, coordinate by coordinate.
+    fn plain(dim: usize, theta: &[f64], x: &[f64], t: f64, (w, j, l): (&[f64], f64, f64)) -> f64 {
+        let tau = t / (1.0 + t);
+        (0..dim)
+            .map(|i| {
+                let [a1, b1, c1, e1, a2, b2, c2, e2, v1, v2]: [f64; ROWS] =
+                    std::array::from_fn(|row| theta[row * dim + i]);
+                let g = (1 + i % 9) as f64 * x[i];
+                let u = |a: f64, b: f64, c: f64, e: f64| (a * x[i] + b * g + c * tau + e).tanh();
+                let s = (1f64.exp() - 1.0).ln() + v1 * u(a1, b1, c1, e1) + v2 * u(a2, b2, c2, e2);
+                w[i] * s.exp().ln_1p() * g + j * g * g + l * 0.5 * x[i] * g
+            })
+            .sum()
+    }
+
+    #[test]
+    fn rate_and_pullback_are_those_of_plain_arithmetic() {
+        // One lane, full lanes, one more, one piece, several.
+        for dim in [1, 2, 31, 32, 33, PIECE + 1, 2 * PIECE + 57] {
+            let system = Diagonal {
+                operator: Scale(dim),
+            };
+            let dims = system.dims();
+            let (theta, x, w) = (parameters(dim, 4), normals(5, dim), normals(6, dim));
+            let (t, j, l) = (0.7, 0.3, -0.8);
+            let at = Point {
+                theta: &theta,
+                x: &x,
+                t,
+            };
+            let (mut rate, mut tape) = (vec![f64::NAN; dim], vec![f64::NAN; dims.tape]);
+            let mut scratch = vec![f64::NAN; dims.scratch];
+            let reading = system.rate(at, &mut rate, &mut tape, &mut scratch);
+            let ours = dot(&w, &rate) + j * reading.criterion + l * reading.loss;
+            let seeds = (&w[..], j, l);
+            let exact = plain(dim, &theta, &x, t, seeds);
+            let size = dim as f64;
+            assert!(
+                (ours - exact).abs() < 1e-12 * size,
+                "dim {dim}: {ours} {exact}"
+            );
+
+            let (mut theta_bar, mut x_bar) = (vec![1.0; theta.len()], vec![1.0; dim]);
+            let seed = Seed {
+                rate: &w,
+                criterion: j,
+                loss: l,
+            };
+            let bar = Bar {
+                theta: &mut theta_bar,
+                x: &mut x_bar,
+            };
+            system.pullback(at, &tape, seed, bar, &mut scratch);
+            let (d_theta, d_x) = (normals(7, theta.len()), normals(8, dim));
+            // What was there is added to.
+            let added =
+                |bar: &[f64], d: &[f64]| bar.iter().zip(d).map(|(b, d)| (b - 1.0) * d).sum::<f64>();
+            let h = 1e-6;
+            let moved = |v: &[f64], d: &[f64], h: f64| -> Vec<f64> {
+                v.iter().zip(d).map(|(v, d)| v + h * d).collect()
+            };
+            let at = |h: f64| plain(dim, &moved(&theta, &d_theta, h), &x, t, seeds);
+            let (numeric, found) = ((at(h) - at(-h)) / (2.0 * h), added(&theta_bar, &d_theta));
+            assert!(
+                (numeric - found).abs() < 1e-7 * size,
+                "θ, dim {dim}: {found} {numeric}"
+            );
+            let at = |h: f64| plain(dim, &theta, &moved(&x, &d_x, h), t, seeds);
+            let (numeric, found) = ((at(h) - at(-h)) / (2.0 * h), added(&x_bar, &d_x));
+            assert!(
+                (numeric - found).abs() < 1e-7 * size,
+                "x, dim {dim}: {found} {numeric}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_parameters_are_plain_gradient_flow() {
+        let system = Diagonal { operator: Scale(5) };
+        let (x, theta) = (normals(5, 5), vec![0.0; 50]);
+        let (mut rate, mut tape, mut scratch) = (vec![0.0; 5], vec![0.0; 5], vec![0.0; 10]);
+        let at = Point {
+            theta: &theta,
+            x: &x,
+            t: 3.0,
+        };
+        system.rate(at, &mut rate, &mut tape, &mut scratch);
+        for (rate, g) in rate.iter().zip(&tape) {
+            assert!((rate - g).abs() < 1e-15 * g.abs().max(1.0), "{rate} {g}");
+        }
+    }
+}

@@ -1,10 +1,12 @@
 //! Dense matrices: products and factorisations by faer.
 //!
-//! On one thread: faer cuts its sums differently for another number of threads, and results must not depend on that. Many
-//! small products are better shared out among threads whole; one large one is small beside the runs that follow.
+//! On one thread, always: faer cuts its sums differently for another number of threads, and results must not depend on that.
 
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::householder;
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, Par};
+use faer::linalg::qr::no_pivoting::factor;
+use faer::{Accum, Conj, Mat, Par, Spec};
 
 /// A dense matrix.
 #[derive(Clone, Debug)]
@@ -40,12 +42,32 @@ impl Dense {
     /// If the matrix is not square.
     pub fn orthogonal_factor(self) -> Self {
         assert_eq!(self.rows(), self.columns(), "a square matrix");
-        let factors = self.0.qr();
-        drop(self.0);
-        let mut q = factors.compute_Q();
-        let r = factors.thin_R();
-        for j in 0..q.ncols() {
-            if r[(j, j)] < 0.0 {
+        let Self(mut factors) = self;
+        let dim = factors.nrows();
+        let block = factor::recommended_block_size::<f64>(dim, dim);
+        let mut coefficients = Mat::zeros(block, dim);
+        let memory = factor::qr_in_place_scratch::<f64>(dim, dim, block, Par::Seq, Spec::default());
+        factor::qr_in_place(
+            factors.as_mut(),
+            coefficients.as_mut(),
+            Par::Seq,
+            MemStack::new(&mut MemBuffer::new(memory)),
+            Spec::default(),
+        );
+        let mut q = Mat::identity(dim, dim);
+        let memory = householder::apply_block_householder_sequence_on_the_left_in_place_scratch::<
+            f64,
+        >(dim, block, dim);
+        householder::apply_block_householder_sequence_on_the_left_in_place_with_conj(
+            factors.as_ref(),
+            coefficients.as_ref(),
+            Conj::No,
+            q.as_mut(),
+            Par::Seq,
+            MemStack::new(&mut MemBuffer::new(memory)),
+        );
+        for j in 0..dim {
+            if factors[(j, j)] < 0.0 {
                 q.col_mut(j).iter_mut().for_each(|q| *q = -*q);
             }
         }

@@ -8,8 +8,8 @@
 //! |---|---|---|
 //! | [`exp`] | 1 | 0 and ∞ where they belong, subnormal results to one unit |
 //! | [`tanh`] | 3 | exact sign of zero, ±1 |
-//! | [`sigmoid`] | 3 | no overflow |
-//! | [`softplus`] | 2 | s itself for large s, eˢ for small |
+//! | [`sigmoid`] | 3 | no overflow; held at e⁻⁷⁰⁸ below −708 |
+//! | [`softplus`] | 2 | s itself for large s; held at e⁻⁷⁰⁸ below −708 |
 //!
 //! NaN gives NaN. The test `accuracy` measures against `libm`, whose own error of up to one unit is included.
 //!
@@ -102,7 +102,7 @@ pub(crate) mod one {
         (1.0 + q) * power_of_two(half) * power_of_two(k_bits.wrapping_sub(half))
     }
 
-    /// eˣ for −700 ≤ x ≤ 700: one factor suffices.
+    /// eˣ for −708 ≤ x ≤ 708: one factor suffices.
     #[inline(always)]
     fn exp_inside(x: f64) -> f64 {
         let (_, k, q) = reduce(x);
@@ -110,11 +110,11 @@ pub(crate) mod one {
         q.mul_add(scale, scale)
     }
 
-    /// e^{−|x|}, never below e^{−700}.
+    /// e^{−|x|}, never below e^{−708}, which is still a normal number.
     #[inline(always)]
     fn exp_of_minus_size(x: f64) -> f64 {
         let size = x.abs();
-        exp_inside(if size > 700.0 { -700.0 } else { -size })
+        exp_inside(if size > 708.0 { -708.0 } else { -size })
     }
 
     /// tanh x = −m/(2 + m) with m = e^{−2|x|} − 1, which does not cancel for small x.
@@ -160,6 +160,20 @@ pub(crate) mod one {
     #[inline(always)]
     fn softplus_from(s: f64, e: f64) -> f64 {
         (if s < 0.0 { 0.0 } else { s }) + ln_1p(e)
+    }
+
+    /// tanh x and its derivative.
+    #[inline(always)]
+    pub(crate) fn tanh_and_slope(x: f64) -> (f64, f64) {
+        let value = tanh(x);
+        (value, value.mul_add(-value, 1.0))
+    }
+
+    /// σ(s) and its derivative.
+    #[inline(always)]
+    pub(crate) fn sigmoid_and_slope(s: f64) -> (f64, f64) {
+        let value = sigmoid(s);
+        (value, value * (1.0 - value))
     }
 
     /// ln(1 + eˢ) and its derivative 1/(1 + e^{−s}), from one exponential.
@@ -229,6 +243,31 @@ impl<F: Fn(f64) -> f64> WithSimd for Map<'_, F> {
     }
 }
 
+/// The same for a function and its derivative.
+struct MapBoth<'a, F> {
+    x: &'a [f64],
+    value: &'a mut [f64],
+    slope: &'a mut [f64],
+    function: F,
+}
+
+impl<F: Fn(f64) -> (f64, f64)> WithSimd for MapBoth<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self {
+            x,
+            value,
+            slope,
+            function,
+        } = self;
+        for ((value, slope), &x) in value.iter_mut().zip(slope).zip(x) {
+            (*value, *slope) = function(x);
+        }
+    }
+}
+
 macro_rules! over_slices {
     ($($(#[$doc:meta])* $name:ident),*) => {$(
         $(#[$doc])*
@@ -240,6 +279,28 @@ macro_rules! over_slices {
             Arch::new().dispatch(Map { x, out, function: one::$name });
         }
     )*};
+}
+
+macro_rules! both_over_slices {
+    ($($(#[$doc:meta])* $name:ident),*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Panics
+        /// If the slices differ in length.
+        pub fn $name(x: &[f64], value: &mut [f64], slope: &mut [f64]) {
+            assert!(x.len() == value.len() && x.len() == slope.len(), "slices of one length");
+            Arch::new().dispatch(MapBoth { x, value, slope, function: one::$name });
+        }
+    )*};
+}
+
+both_over_slices! {
+    /// tanh x and its derivative 1 − tanh²x.
+    tanh_and_slope,
+    /// σ = 1/(1 + e⁻ˣ) and its derivative σ(1 − σ).
+    sigmoid_and_slope,
+    /// ln(1 + eˣ) and its derivative 1/(1 + e⁻ˣ).
+    softplus_and_slope
 }
 
 over_slices! {
@@ -257,6 +318,10 @@ over_slices! {
 mod tests {
     use super::*;
     use crate::data::random::{normals, uniform};
+
+    type OverSlices = fn(&[f64], &mut [f64]);
+    type BothOverSlices = fn(&[f64], &mut [f64], &mut [f64]);
+    type Single = fn(f64) -> f64;
 
     /// The difference in units in the last place of `exact`.
     fn ulps(value: f64, exact: f64) -> f64 {
@@ -294,7 +359,7 @@ mod tests {
         x
     }
 
-    fn check(name: &str, most: f64, function: fn(&[f64], &mut [f64]), exact: impl Fn(f64) -> f64) {
+    fn check(name: &str, most: f64, function: OverSlices, exact: impl Fn(f64) -> f64) {
         let x = arguments();
         let mut out = vec![0.0; x.len()];
         function(&x, &mut out);
@@ -319,7 +384,7 @@ mod tests {
         let mut ends = [0.0; 4];
         function(&odd, &mut ends);
         for (&x, &value) in odd.iter().zip(&ends) {
-            // Limits that the exact function takes at infinity may be missed by less than e^{−700}.
+            // Limits that the exact function takes at infinity may be missed by e^{−708}.
             let limit = exact(x);
             let right = value.to_bits() == limit.to_bits() || (value - limit).abs() < 1e-300;
             assert!(
@@ -333,8 +398,7 @@ mod tests {
     fn accuracy() {
         check("exp", 1.0, exp, libm::exp);
         check("tanh", 3.0, tanh, libm::tanh);
-        // Below −700 both are held at e^{−700}: nobody can tell it from zero.
-        let held = |x: f64| if x < -700.0 { -700.0 } else { x };
+        let held = |x: f64| if x < -708.0 { -708.0 } else { x };
         check("sigmoid", 3.0, sigmoid, |x| {
             let x = held(x);
             let e = libm::exp(-x.abs());
@@ -344,24 +408,64 @@ mod tests {
                 1.0 / (1.0 + e)
             }
         });
-        check("softplus", 2.5, softplus, |x| {
+        check("softplus", 2.0, softplus, |x| {
             let x = held(x);
             x.max(0.0) + libm::log1p(libm::exp(-x.abs()))
         });
     }
 
+    /// The single functions are compiled here for what the build guarantees, without vectors.
     #[test]
     fn a_slice_of_any_length_has_the_bits_of_single_numbers() {
         let x = normals(5, 70);
-        for len in 0..70 {
+        let pairs: [(OverSlices, Single); 4] = [
+            (exp, one::exp),
+            (tanh, one::tanh),
+            (sigmoid, one::sigmoid),
+            (softplus, one::softplus),
+        ];
+        for len in 0..=70 {
             let mut out = vec![0.0; len];
-            softplus(&x[..len], &mut out);
-            for (&x, &value) in x.iter().zip(&out) {
-                assert_eq!(value.to_bits(), one::softplus(x).to_bits(), "length {len}");
+            for (slices, single) in pairs {
+                slices(&x[..len], &mut out);
+                for (&x, &value) in x.iter().zip(&out) {
+                    assert_eq!(value.to_bits(), single(x).to_bits(), "length {len}");
+                }
             }
-            let (value, slope) = one::softplus_and_slope(x[len.min(69)]);
-            assert_eq!(value, one::softplus(x[len.min(69)]));
-            assert_eq!(slope, one::sigmoid(x[len.min(69)]));
+        }
+    }
+
+    #[test]
+    fn slopes() {
+        let x = normals(6, 1000);
+        let (mut value, mut slope, mut plain) = (vec![0.0; 1000], vec![0.0; 1000], vec![0.0; 1000]);
+        let h = 1e-5;
+        let functions: [(BothOverSlices, OverSlices, Single); 3] = [
+            (tanh_and_slope, tanh, libm::tanh),
+            (sigmoid_and_slope, sigmoid, |s| 1.0 / (1.0 + libm::exp(-s))),
+            (softplus_and_slope, softplus, |s| libm::log1p(libm::exp(s))),
+        ];
+        for (both, alone, exact) in functions {
+            both(&x, &mut value, &mut slope);
+            alone(&x, &mut plain);
+            assert_eq!(value, plain);
+            for (&x, &slope) in x.iter().zip(&slope) {
+                let quotient = (exact(x + h) - exact(x - h)) / (2.0 * h);
+                assert!((slope - quotient).abs() < 1e-9, "{x}: {slope} {quotient}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_dot_product_of_any_length() {
+        let (a, b) = (normals(7, 100), normals(8, 100));
+        for len in 0..=100 {
+            let plain: f64 = a.iter().zip(&b).take(len).map(|(a, b)| a * b).sum();
+            let ours = dot(&a[..len], &b[..len]);
+            assert!(
+                (ours - plain).abs() < 1e-13 * 100.0,
+                "length {len}: {ours} {plain}"
+            );
         }
     }
 }

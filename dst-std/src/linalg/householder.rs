@@ -3,7 +3,7 @@
 //! A dense spectrum in a dense basis, at the price of a few vectors: M·d numbers instead of d²/2. The reflections are taken
 //! in blocks of eight, in the compact form H₁…H₈ = I − V·T·Vᵀ with T upper triangular (T_kk = 2, T_{:k,k} = −2·T·Vᵀv_k), so that
 //! a block costs one pass for the eight products Vᵀx and one for the update. The update by one block and the products with the next
-//! share a pass: a product with Q reads the vectors of one block three times.
+//! share a pass: a product with Q reads the vectors of the only block three times, of K blocks 4K − 1 in all.
 //!
 //! The eight vectors of a block are interleaved by eights, so that a pass reads one stream. Long vectors are halved
 //! until they are short enough for one thread, and the sums of the halves added.
@@ -35,6 +35,8 @@ struct Block {
 #[derive(Clone, Debug)]
 pub struct Householder {
     lambda: Vec<f64>,
+    /// M
+    reflections: usize,
     blocks: Vec<Block>,
 }
 
@@ -96,71 +98,60 @@ impl Householder {
             .chunks(BLOCK)
             .map(|v| Block::new(lambda.len(), v))
             .collect();
-        Self { lambda, blocks }
+        Self {
+            lambda,
+            reflections: vectors.len(),
+            blocks,
+        }
     }
 
     /// The same matrix, dense: Λ and one correction of rank two for every reflection.
     pub fn to_dense(&self) -> Symmetric {
         let dim = self.lambda.len();
+        let width = 2 * self.reflections;
+        // Row i: v_i and w_i of every correction, side by side, so that an entry of the matrix reads two short rows.
+        let mut rows = vec![0.0; dim * width];
         // The innermost reflection, H_M, comes first.
-        let mut corrections: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
-        for v in self.unit_vectors().iter().rev() {
+        for (number, r) in (0..self.reflections).rev().enumerate() {
+            let v = self.unit_vector(r);
             // Q ← (I − 2vvᵀ)Q(I − 2vvᵀ) = Q − v wᵀ − w vᵀ with w = 2Qv − 2(vᵀQv)v.
-            let mut qv: Vec<f64> = self.lambda.iter().zip(v).map(|(l, v)| l * v).collect();
-            for (a, b) in &corrections {
-                let dot = |x: &[f64]| x.iter().zip(v).map(|(x, v)| x * v).sum::<f64>();
-                let (av, bv) = (dot(a), dot(b));
-                for ((q, a), b) in qv.iter_mut().zip(a).zip(b) {
-                    *q -= a * bv + b * av;
+            let mut w: Vec<f64> = self.lambda.iter().zip(&v).map(|(l, v)| l * v).collect();
+            let mut products = vec![0.0; 2 * number];
+            for (row, &v) in rows.chunks_exact(width).zip(&v) {
+                for (product, &entry) in products.iter_mut().zip(row) {
+                    *product += entry * v;
                 }
             }
-            let vqv: f64 = qv.iter().zip(v).map(|(q, v)| q * v).sum();
-            let w = qv.iter().zip(v).map(|(q, v)| 2.0 * (q - vqv * v)).collect();
-            corrections.push((v.clone(), w));
-        }
-        // By rows of pairs, so that an entry reads two short rows.
-        let width = 2 * corrections.len();
-        let (mut left, mut right) = (vec![0.0; dim * width], vec![0.0; dim * width]);
-        for (r, (v, w)) in corrections.iter().enumerate() {
-            for (i, (&v, &w)) in v.iter().zip(w).enumerate() {
-                (left[i * width + 2 * r], left[i * width + 2 * r + 1]) = (v, w);
-                (right[i * width + 2 * r], right[i * width + 2 * r + 1]) = (w, v);
+            for (row, w) in rows.chunks_exact(width).zip(&mut w) {
+                for (entries, products) in row
+                    .as_chunks::<2>()
+                    .0
+                    .iter()
+                    .zip(products.as_chunks::<2>().0)
+                {
+                    *w -= entries[0] * products[1] + entries[1] * products[0];
+                }
+            }
+            let vqv: f64 = w.iter().zip(&v).map(|(q, v)| q * v).sum();
+            for ((row, &v), &qv) in rows.chunks_exact_mut(width).zip(&v).zip(&w) {
+                row[2 * number] = v;
+                row[2 * number + 1] = 2.0 * (qv - vqv * v);
             }
         }
         Symmetric::from_fn(dim, |i, j| {
-            let row = |i: usize| i * width..(i + 1) * width;
-            let correction: f64 = left[row(i)]
-                .iter()
-                .zip(&right[row(j)])
-                .map(|(a, b)| a * b)
-                .sum();
-            if i == j {
-                self.lambda[i] - correction
-            } else {
-                -correction
-            }
+            let row = |i: usize| rows[i * width..(i + 1) * width].as_chunks::<2>().0;
+            let pairs = row(i).iter().zip(row(j));
+            let correction: f64 = pairs.map(|(a, b)| a[0] * b[1] + a[1] * b[0]).sum();
+            let diagonal = if i == j { self.lambda[i] } else { 0.0 };
+            diagonal - correction
         })
     }
 
-    /// v₁, v₂, …
-    fn unit_vectors(&self) -> Vec<Vec<f64>> {
-        let dim = self.lambda.len();
-        let of_block = |block: &Block| {
-            let used = block
-                .t
-                .iter()
-                .enumerate()
-                .filter(|(k, t)| t[*k] != 0.0)
-                .count();
-            (0..used)
-                .map(|r| {
-                    let mut v: Vec<f64> = block.vectors.iter().flat_map(|g| g.0[r]).collect();
-                    v.truncate(dim);
-                    v
-                })
-                .collect::<Vec<_>>()
-        };
-        self.blocks.iter().flat_map(of_block).collect()
+    /// v_r, counted from zero.
+    fn unit_vector(&self, r: usize) -> Vec<f64> {
+        let groups = &self.blocks[r / BLOCK].vectors;
+        let entries = groups.iter().flat_map(|group| group.0[r % BLOCK]);
+        entries.take(self.lambda.len()).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 //! | file | what | cost of a product |
 //! |---|---|---|
 //! | [`symmetric`] | dense symmetric matrix, half of it stored | one reading of that half |
-//! | [`householder`] | V·diag(λ)·Vᵀ with V a product of M reflections | 3 readings of the M vectors |
+//! | [`householder`] | H·diag(λ)·Hᵀ with H a product of M reflections | 3 readings of the M vectors, up to M = 8 |
 //! | [`dense`] | dense products and factorisations by faer | |
 //! | [`sparse`] | matrix by its nonzeros, row after row | one reading of the nonzeros |
 //! | [`elementwise`] | tanh, exp, softplus, … over slices, accuracy stated and tested | |

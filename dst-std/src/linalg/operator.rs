@@ -10,7 +10,8 @@ pub trait Operator: Sync {
         0
     }
 
-    /// out ← Qx. The content of `scratch` does not matter and does not survive.
+    /// out ← Qx, both of length [`dim`](Self::dim). `scratch` has at least [`scratch_len`](Self::scratch_len) entries, whose content
+    /// does not matter and does not survive.
     fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]);
 }
 
@@ -26,10 +27,7 @@ impl<Q: Operator + ?Sized> Operator for &Q {
     }
 }
 
-impl<Q: Operator + ?Sized> Operator for Box<Q>
-where
-    Box<Q>: Sync,
-{
+impl<Q: Operator + ?Sized> Operator for Box<Q> {
     fn dim(&self) -> usize {
         (**self).dim()
     }

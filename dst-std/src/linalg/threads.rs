@@ -4,7 +4,7 @@
 //! pieces. So a result does not depend on the number of threads, nor on which thread was quicker.
 
 /// More threads than this are a slip of the pen.
-const MOST: usize = 1024;
+pub const MOST: usize = 1024;
 
 /// Runs `work` with this many threads at the disposal of everything it calls.
 pub fn with<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Result<R, String> {

@@ -16,22 +16,18 @@ pub(super) struct Checkpoints {
     state: Option<ScheduleState>,
 }
 
-/// The states in the slots.
-#[derive(Debug)]
+/// The states in the slots, each in memory of its own: a single long vector would be copied whenever it grows.
+#[derive(Debug, Default)]
 pub(super) struct Kept {
-    length: usize,
-    memory: Vec<f64>,
+    states: Vec<Vec<f64>>,
 }
 
 impl Checkpoints {
-    /// For states of this length.
-    pub(super) fn new(slots: usize, length: usize) -> Self {
+    /// With so many slots.
+    pub(super) fn new(slots: usize) -> Self {
         Self {
             slots: slots.clamp(1, u32::MAX as usize),
-            kept: Kept {
-                length,
-                memory: Vec::new(),
-            },
+            kept: Kept::default(),
             marks: Vec::new(),
             state: None,
         }
@@ -77,22 +73,17 @@ impl Checkpoints {
 }
 
 impl Kept {
-    /// Keeps a state in a slot, over what was there.
+    /// Keeps a state in a slot, over what was there. New slots come in order.
     pub(super) fn save(&mut self, slot: usize, x: &[f64]) {
-        let range = self.range(slot);
-        if self.memory.len() < range.end {
-            self.memory.resize(range.end, 0.0);
+        match self.states.get_mut(slot) {
+            Some(state) => state.copy_from_slice(x),
+            None => self.states.push(x.to_vec()),
         }
-        self.memory[range].copy_from_slice(x);
     }
 
     /// The state in a slot.
     pub(super) fn load(&self, slot: usize) -> &[f64] {
-        &self.memory[self.range(slot)]
-    }
-
-    fn range(&self, slot: usize) -> std::ops::Range<usize> {
-        slot * self.length..(slot + 1) * self.length
+        &self.states[slot]
     }
 }
 
@@ -107,7 +98,7 @@ mod tests {
     fn a_run_of_any_length_is_reversed_with_any_number_of_slots() {
         for slots in [1, 2, 3, 4, 7, 20, usize::MAX] {
             for n in (1..40).chain([150, 500]) {
-                let mut checkpoints = Checkpoints::new(slots, 1);
+                let mut checkpoints = Checkpoints::new(slots);
                 for k in 0..n - 1 {
                     checkpoints.pass(k, &[k as f64]);
                 }
@@ -126,7 +117,7 @@ mod tests {
                     }
                 }
                 assert_eq!(left, 0, "{slots} slots, {n} steps");
-                assert!(kept.memory.len() <= slots.min(n), "{}", kept.memory.len());
+                assert!(kept.states.len() <= slots.min(n), "{}", kept.states.len());
             }
         }
     }

@@ -77,7 +77,7 @@ pub fn event_gradient<Y: System<f64> + ?Sized>(
         return Err(Error::NoSlots.into());
     }
     let mut step = Step::new(system, theta, x0);
-    let mut checkpoints = Checkpoints::new(options.slots, x0.len());
+    let mut checkpoints = Checkpoints::new(options.slots);
     let event = solve(&mut step, t0, epsilon, options, &mut |segment| {
         // The last step is still at hand when the sweep begins.
         if !segment.is_last {

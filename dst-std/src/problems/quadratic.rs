@@ -48,12 +48,6 @@ pub fn reflected(dim: usize, reflections: usize, seed: u64) -> Householder {
     Householder::new(spectrum(dim), vectors)
 }
 
-/// Bytes that [`haar`] takes while it works; `None` if beyond all bounds.
-pub fn haar_bytes(dim: usize) -> Option<usize> {
-    // The Gaussian matrix becomes its factorisation; the orthogonal factor, scaled and not, and their product.
-    dim.checked_mul(dim)?.checked_mul(4 * size_of::<f64>())
-}
-
 /// Q = V·diag(λ)·Vᵀ with V uniformly distributed among the orthogonal matrices.
 pub fn haar(dim: usize, seed: u64) -> Symmetric {
     let mut rows = vec![0.0; dim * dim];

@@ -41,6 +41,32 @@ fn fill(mut file: File, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Writes a file, whole or not at all. The error says which file, and why.
+pub fn write_file(path: &Path, content: &[u8]) -> Result<(), String> {
+    write_whole(path, content).map_err(|error| refusal(path, &error))
+}
+
+/// Could this file be written? Leaves nothing behind. The error is that of [`write_file`].
+pub fn try_to_write(path: &Path) -> Result<(), String> {
+    let tried = if path.is_dir() {
+        Err(io::ErrorKind::IsADirectory.into())
+    } else {
+        probe(path.parent().unwrap_or(Path::new("")))
+    };
+    tried.map_err(|error| refusal(path, &error))
+}
+
+/// Makes a file in this directory and takes it away.
+fn probe(directory: &Path) -> io::Result<()> {
+    let file = directory.join(format!(".probe-{}", std::process::id()));
+    write_whole(&file, b"x")?;
+    fs::remove_file(&file)
+}
+
+fn refusal(path: &Path, error: &io::Error) -> String {
+    format!("'{}' cannot be written: {}", path.display(), reason(error))
+}
+
 /// A directory for results, known to be writable.
 #[derive(Debug)]
 pub struct OutDir {
@@ -61,9 +87,7 @@ impl OutDir {
             )
         };
         fs::create_dir_all(&path).map_err(refused)?;
-        let probe = path.join(format!(".probe-{}", std::process::id()));
-        write_whole(&probe, b"x").map_err(refused)?;
-        fs::remove_file(&probe).map_err(refused)?;
+        probe(&path).map_err(refused)?;
         Ok(Self {
             path,
             written: Mutex::new(Vec::new()),
@@ -78,9 +102,7 @@ impl OutDir {
     /// Writes a file, whole or not at all. The error is one sentence.
     pub fn write(&self, name: &str, content: &str) -> Result<PathBuf, String> {
         let path = self.path.join(name);
-        write_whole(&path, content.as_bytes()).map_err(|error| {
-            format!("'{}' cannot be written: {}", path.display(), reason(&error))
-        })?;
+        write_file(&path, content.as_bytes())?;
         let mut written = self.list();
         if !written.iter().any(|known| known == name) {
             written.push(name.to_owned());

@@ -27,7 +27,7 @@ mod series;
 mod table;
 
 pub use axis::Axis;
-pub use files::{OutDir, write_whole};
+pub use files::{OutDir, try_to_write, write_file, write_whole};
 pub use number::short;
 pub use page::{Page, Stage, machine};
 pub use plot::{Plot, panels};

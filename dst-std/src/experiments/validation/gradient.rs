@@ -49,9 +49,10 @@ impl Method {
 
 /// How many states the backward sweep may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(untagged)]
 pub enum Slots {
     /// Every state with its record: nothing is computed twice.
+    #[serde(serialize_with = "serialize_all")]
     All,
     /// So many states.
     Number(usize),
@@ -70,6 +71,7 @@ impl fmt::Display for Slots {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// How x goes on.
+    #[serde(rename = "integrator")]
     pub method: Method,
     /// How T is read off the last step.
     #[serde(serialize_with = "serialize_crossing")]
@@ -88,7 +90,11 @@ pub(super) fn serialize_crossing<S: serde::Serializer>(
     crossing: &Crossing,
     to: S,
 ) -> Result<S::Ok, S::Error> {
-    to.serialize_str(crossing.name())
+    to.serialize_str(&crossing.name().to_lowercase())
+}
+
+fn serialize_all<S: serde::Serializer>(to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str("all")
 }
 
 /// What a run found.
@@ -165,18 +171,19 @@ impl Run {
             Slots::All => (steps.max(1), dims.states + record),
             Slots::Number(count) => (count.min(steps).max(1), dims.states),
         };
-        let kept_bytes = slots
+        let needed = slots
             .saturating_mul(per_slot)
             .saturating_mul(size_of::<f64>());
         machine::must_fit(
             &format!("keeping {slots} states of {steps} steps"),
-            kept_bytes as f64,
+            needed as f64,
             "use fewer --slots",
         )?;
         let mut memory = match run.slots {
             Slots::All => HeapMemory::with_records(&plan, &instance.system, slots),
             Slots::Number(_) => HeapMemory::new(&plan, &instance.system, slots),
         };
+        let kept_bytes = memory.slot_bytes();
         let repeat = Box::new(move || {
             let Instance { system, theta, x0 } = instance;
             let found = plan
@@ -217,14 +224,16 @@ impl Run {
             Status::Reached(stop) if stop.steps == 0 => Err(self.explain(Error::StoppedAtStart)),
             Status::Reached(stop) => Ok(stop.steps),
             Status::Running(at) | Status::StepLimit(at) => {
-                let trend = if at.criterion < at.previous {
-                    "falling"
+                // A run that oscillates falls every other step: what counts is how far it has come.
+                let share = (start / at.best_criterion).ln() / (start / self.epsilon).ln();
+                let remedy = if share > 0.05 {
+                    "raise --max-steps or --eps"
                 } else {
-                    "not falling"
+                    "lower --step, or raise --max-steps"
                 };
                 Err(format!(
-                    "the run did not reach eps = {:?} within {} steps (J = {:.1e} and {trend}); raise --max-steps or --eps",
-                    self.epsilon, at.steps, at.criterion
+                    "the run did not reach eps = {:?} within {} steps (J = {:.1e}, at best {:.1e}); {remedy}",
+                    self.epsilon, at.steps, at.criterion, at.best_criterion
                 ))
             }
         }
@@ -258,12 +267,19 @@ pub struct Truth {
     pub evaluations: usize,
 }
 
-/// Solves twice: at the tolerance `rtol` with the gradient, and at `usual` for its count of evaluations.
-pub fn truth(instance: &Instance, epsilon: f64, rtol: f64, usual: f64) -> Result<Truth, OdeError> {
+/// Solves twice: at the first tolerance with the gradient, keeping at most `slots` states, and at the second for its count of
+/// evaluations.
+pub fn truth(
+    instance: &Instance,
+    epsilon: f64,
+    (rtol, usual): (f64, f64),
+    slots: usize,
+) -> Result<Truth, OdeError> {
     let Instance { system, theta, x0 } = instance;
     let options = |rtol: f64| ode::Options {
         rtol,
         atol: 0.01 * rtol,
+        slots: slots.max(1),
         ..ode::Options::default()
     };
     let exact = ode::event_gradient(system, theta, x0, 0.0, epsilon, &options(rtol))?;

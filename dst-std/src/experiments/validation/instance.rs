@@ -63,6 +63,7 @@ pub struct Problem {
     /// The basis of the spectrum.
     pub basis: Basis,
     /// Form the matrix even where the basis has a structure.
+    #[serde(skip)]
     pub dense: bool,
     /// Where the random numbers come from.
     pub seed: u64,
@@ -140,23 +141,35 @@ impl Problem {
     fn must_fit(&self) -> Result<(), String> {
         let &Self { dim, basis, .. } = self;
         let d = dim as f64;
-        let stored = |bytes: Option<usize>| bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
-        let remedy = "use --basis hh8 (structured) or a smaller --dim";
-        if self.is_dense() {
-            let what = format!("a dense {dim} × {dim} matrix");
-            machine::must_fit(&what, stored(Symmetric::bytes(dim)), remedy)?;
+        let number = size_of::<f64>() as f64;
+        // Parameters and their gradients, and a dozen states.
+        let vectors = number * d * (4 * ROWS + 12) as f64;
+        let half = number * 0.5 * d * d;
+        match basis {
+            Basis::Haar => {
+                let remedy = "use --basis hh8 (structured) or a smaller --dim";
+                machine::must_fit(&format!("a dense {dim} × {dim} matrix"), half, remedy)?;
+                // While it is made: the random numbers, their factors, the basis, scaled and not, and the product.
+                let what = format!("making a random basis of dimension {dim}");
+                machine::must_fit(&what, 8.0 * half + vectors, remedy)
+            }
+            Basis::Reflections(count) => {
+                // The reflections are there twice while they are made.
+                let reflections = number * d * (2 * count) as f64;
+                if self.dense {
+                    let corrections = number * d * (2 * count) as f64;
+                    let what = format!("a dense {dim} × {dim} matrix");
+                    let remedy = "leave out --dense or use a smaller --dim";
+                    return machine::must_fit(
+                        &what,
+                        half + reflections + corrections + vectors,
+                        remedy,
+                    );
+                }
+                let what = format!("a problem of dimension {dim} with {count} reflections");
+                machine::must_fit(&what, reflections + vectors, "use a smaller --dim")
+            }
         }
-        if basis == Basis::Haar {
-            let what = format!("making a random basis of dimension {dim}");
-            machine::must_fit(&what, stored(quadratic::haar_bytes(dim)), remedy)?;
-        }
-        if let Basis::Reflections(count) = basis {
-            // The reflections twice while they are made, the parameters with their gradients, and a dozen states.
-            let vectors = 2 * count + 4 * ROWS + 12;
-            let what = format!("a problem of dimension {dim} with {count} reflections");
-            machine::must_fit(&what, 8.0 * d * vectors as f64, "use a smaller --dim")?;
-        }
-        Ok(())
     }
 
     /// Is the matrix stored as such?

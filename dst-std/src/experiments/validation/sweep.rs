@@ -77,6 +77,8 @@ pub struct Results {
     pub cases: Vec<Case>,
     /// The instance with its matrix formed.
     pub formed: Option<Formed>,
+    /// Why that could not be done, if it could not.
+    pub not_formed: Option<String>,
     /// Was it cut short?
     pub interrupted: bool,
 }
@@ -141,15 +143,13 @@ pub fn run(config: &Config, context: &Context) -> Result<Results, Failure> {
     let mut results = Results {
         cases: Vec::new(),
         formed: None,
+        not_formed: None,
         interrupted: false,
     };
     for &problem in &config.problems {
         let name = format!("validation, d = {}", problem.dim);
-        // Parts in proportion to the work: short steps take long.
-        let parts: usize = config.steps.iter().map(|&h| weight(h)).sum();
-        let task = context
-            .progress
-            .task(name, config.epsilons.len() * 12 * parts);
+        let parts: usize = jobs(config).into_iter().map(weight).sum();
+        let task = context.progress.task(name, config.epsilons.len() * parts);
         let instance = problem.build().map_err(Failure::NoAnswer)?;
         for &epsilon in &config.epsilons {
             if context.interrupted() {
@@ -162,15 +162,34 @@ pub fn run(config: &Config, context: &Context) -> Result<Results, Failure> {
             }
         }
     }
-    if let Some(problem) = config.formed.filter(|_| !context.interrupted()) {
-        results.formed = Some(formed(config, problem)?);
+    match config.formed {
+        Some(_) if context.interrupted() => results.interrupted = true,
+        Some(problem) => match formed(config, problem) {
+            Ok(formed) => results.formed = Some(formed),
+            // What is finished is worth more than this.
+            Err(reason) => results.not_formed = Some(reason),
+        },
+        None => {}
     }
     Ok(results)
 }
 
-/// Parts of the progress that a run with step h takes.
-fn weight(h: f64) -> usize {
-    (1.0 / h) as usize
+/// A gradient to be computed: integrator, crossing and h.
+type Job = (Method, Crossing, f64);
+
+/// Those of one case, line after line.
+fn jobs(config: &Config) -> Vec<Job> {
+    let lines = Method::ALL
+        .into_iter()
+        .flat_map(|method| Crossing::ALL.map(|crossing| (method, crossing)));
+    lines
+        .flat_map(|(method, crossing)| config.steps.iter().map(move |&h| (method, crossing, h)))
+        .collect()
+}
+
+/// Parts of the progress, in proportion to the work: short steps take long.
+fn weight((method, _, h): Job) -> usize {
+    method.stages() * (1.0 / h) as usize
 }
 
 /// All gradients of one instance and one ε; `None` if interrupted.
@@ -182,54 +201,64 @@ fn case(
     context: &Context,
     task: &Task,
 ) -> Result<Option<Case>, Failure> {
-    let truth = truth(instance, epsilon, config.truth_rtol, config.usual_rtol)
-        .map_err(|error| Failure::NoAnswer(format!("the adaptive solver: {error}")))?;
-    let point =
-        |(method, crossing, step): (Method, Crossing, f64)| -> Result<Option<Point>, Failure> {
-            if context.interrupted() {
-                return Ok(None);
-            }
-            let expected = (truth.exact.event.time / step).ceil().max(1.0) as usize;
-            let run = Run {
-                method,
-                crossing,
-                step,
-                epsilon,
-                slots: affordable(config, instance, method, expected),
-                max_steps: config.max_steps,
-            };
-            let answer = run.answer(instance).map_err(Failure::NoAnswer)?;
-            task.advance(weight(step));
-            Ok(Some(Point {
-                step,
-                steps: answer.steps,
-                error: relative_error(&answer.theta, &truth.exact.theta),
-                nfe_ratio: (answer.steps * method.stages()) as f64 / truth.evaluations as f64,
-            }))
-        };
-    let lines: Vec<(Method, Crossing)> = Method::ALL
-        .into_iter()
-        .flat_map(|method| Crossing::ALL.map(|crossing| (method, crossing)))
-        .collect();
-    let jobs: Vec<(Method, Crossing, f64)> = lines
-        .iter()
-        .flat_map(|&(method, crossing)| config.steps.iter().map(move |&h| (method, crossing, h)))
-        .collect();
-    // Small systems one per thread; large ones one after the other, each on all threads: their memory adds up.
-    let points: Result<Vec<Option<Point>>, Failure> = if problem.dim <= 1000 {
-        jobs.into_par_iter().with_max_len(1).map(point).collect()
+    // Small systems one per thread, which share the memory; large ones one after the other, each on all threads.
+    let side_by_side = problem.dim <= 1000;
+    let share = if side_by_side {
+        config.kept_bytes / context.threads.max(1)
     } else {
-        jobs.into_iter().map(point).collect()
+        config.kept_bytes
+    };
+    let state_bytes = size_of::<f64>() * instance.x0.len();
+    let tolerances = (config.truth_rtol, config.usual_rtol);
+    let truth = truth(
+        instance,
+        epsilon,
+        tolerances,
+        config.kept_bytes / state_bytes,
+    )
+    .map_err(|error| Failure::NoAnswer(format!("the adaptive solver: {error}")))?;
+    let point = |job: Job| -> Result<Option<Point>, Failure> {
+        let (method, crossing, step) = job;
+        if context.interrupted() {
+            return Ok(None);
+        }
+        let expected = (truth.exact.event.time / step).ceil().max(1.0) as usize;
+        let run = Run {
+            method,
+            crossing,
+            step,
+            epsilon,
+            slots: affordable(share, state_bytes, method, expected),
+            max_steps: config.max_steps,
+        };
+        let answer = run.answer(instance).map_err(Failure::NoAnswer)?;
+        task.advance(weight(job));
+        Ok(Some(Point {
+            step,
+            steps: answer.steps,
+            error: relative_error(&answer.theta, &truth.exact.theta),
+            nfe_ratio: (answer.steps * method.stages()) as f64 / truth.evaluations as f64,
+        }))
+    };
+    let jobs = jobs(config);
+    let points: Result<Vec<Option<Point>>, Failure> = if side_by_side {
+        jobs.par_iter()
+            .with_max_len(1)
+            .map(|&job| point(job))
+            .collect()
+    } else {
+        jobs.iter().map(|&job| point(job)).collect()
     };
     let Some(points) = points?.into_iter().collect::<Option<Vec<Point>>>() else {
         return Ok(None);
     };
-    let lines = lines
-        .into_iter()
-        .zip(points.chunks(config.steps.len()))
-        .map(|((method, crossing), points)| Line {
-            method,
-            crossing,
+    let of_lines = jobs
+        .chunks(config.steps.len())
+        .zip(points.chunks(config.steps.len()));
+    let lines = of_lines
+        .map(|(jobs, points)| Line {
+            method: jobs[0].0,
+            crossing: jobs[0].1,
             points: points.to_vec(),
             order: order(points, config.fit_from),
         })
@@ -244,24 +273,24 @@ fn case(
 }
 
 /// Everything, if the memory that is allowed suffices; otherwise as many states as it holds.
-fn affordable(config: &Config, instance: &super::Instance, method: Method, steps: usize) -> Slots {
-    let state = size_of::<f64>() * instance.x0.len();
+fn affordable(bytes: usize, state_bytes: usize, method: Method, steps: usize) -> Slots {
     // A record has two vectors for each stage, less the first state.
-    let with_record = 2 * method.stages() * state;
-    if steps.saturating_mul(with_record) <= config.kept_bytes {
+    let with_record = 2 * method.stages() * state_bytes;
+    if steps.saturating_mul(with_record) <= bytes {
         Slots::All
     } else {
-        Slots::Number((config.kept_bytes / state).max(2))
+        Slots::Number((bytes / state_bytes).max(2))
     }
 }
 
-/// The least-squares slope of log error against log h, over the steps up to `fit_from`.
-pub(super) fn order(points: &[Point], fit_from: f64) -> f64 {
-    let logs: Vec<(f64, f64)> = points
-        .iter()
-        .filter(|p| p.step <= fit_from * (1.0 + 1e-12) && p.error > 0.0)
-        .map(|p| (p.step.ln(), p.error.ln()))
-        .collect();
+/// The least-squares slope of log error against log h, over the steps up to `fit_from`; NaN if an error is not a positive
+/// number, or there are fewer than three.
+fn order(points: &[Point], fit_from: f64) -> f64 {
+    let fitted = points.iter().filter(|p| p.step <= fit_from * (1.0 + 1e-12));
+    let logs: Vec<(f64, f64)> = fitted.map(|p| (p.step.ln(), p.error.ln())).collect();
+    if logs.len() < 3 || logs.iter().any(|p| !p.1.is_finite()) {
+        return f64::NAN;
+    }
     let n = logs.len() as f64;
     let mean = |f: fn(&(f64, f64)) -> f64| logs.iter().map(f).sum::<f64>() / n;
     let (x, y) = (mean(|p| p.0), mean(|p| p.1));
@@ -270,7 +299,7 @@ pub(super) fn order(points: &[Point], fit_from: f64) -> f64 {
     covariance / variance
 }
 
-fn formed(config: &Config, problem: Problem) -> Result<Formed, Failure> {
+fn formed(config: &Config, problem: Problem) -> Result<Formed, String> {
     let run = Run {
         method: Method::Euler,
         crossing: Crossing::Paper,
@@ -283,12 +312,37 @@ fn formed(config: &Config, problem: Problem) -> Result<Formed, Failure> {
         let instance = Problem { dense, ..problem }.build()?;
         run.answer(&instance)
     };
-    let structured = answer(false).map_err(Failure::NoAnswer)?;
-    let formed = answer(true).map_err(Failure::NoAnswer)?;
+    let structured = answer(false)?;
+    let formed = answer(true)?;
     Ok(Formed {
         problem,
         steps: (structured.steps, formed.steps),
         difference: relative_error(&structured.theta, &formed.theta),
         bytes: crate::linalg::symmetric::Symmetric::bytes(problem.dim).unwrap_or(usize::MAX),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_a_power_law_is_its_power() {
+        let points = |error: fn(f64) -> f64| {
+            [0.4, 0.05, 0.03, 0.02].map(|step| Point {
+                step,
+                steps: 1,
+                error: error(step),
+                nfe_ratio: 1.0,
+            })
+        };
+        let cubic = order(&points(|h| 7.0 * h * h * h), 0.05);
+        assert!((cubic - 3.0).abs() < 1e-12, "{cubic}");
+        assert!(order(&points(|_| f64::NAN), 0.05).is_nan());
+        assert!(order(&points(|h| if h == 0.03 { 0.0 } else { h }), 0.05).is_nan());
+        assert!(
+            order(&points(|h| h), 0.03).is_nan(),
+            "two points are no fit"
+        );
+    }
 }
