@@ -367,6 +367,7 @@ fn show_all(
     for table in section.tables.iter().filter(|table| table.in_page) {
         writeln!(to, "\n{}\n{}", table.caption, table.table.to_text())?;
     }
+    writeln!(to, "{}\n", ola::times(&results.costs))?;
     for claim in &section.claims {
         writeln!(
             to,
