@@ -116,6 +116,21 @@ fn the_literal_algorithm_and_adam() {
             run.alpha_final
         );
     }
+    // A window of one step is the same algorithm, tested at triggers only.
+    let (eta, descent) = ola_parameters("a1a");
+    let window = |window| Method::WindowOla {
+        eta,
+        descent,
+        window,
+    };
+    let run = once(a1a, window(1), 1e-2);
+    assert!(
+        run.converged && (386..=390).contains(&run.iterations),
+        "{}",
+        run.iterations
+    );
+    let run = once(a1a, window(8), 1e-2);
+    assert!(run.converged && run.hessian_products > 100, "{run:?}");
     let gap = once(w3a, literal(w3a), 1e-3).f - w3a.minimum();
     assert!((3.4e-4..3.6e-4).contains(&gap), "{gap:e}");
     let gap = once(a2a, Method::Adam, 0.1).f - a2a.minimum();

@@ -53,10 +53,11 @@ pub(super) struct Args {
     /// Learning rate to start with: a number or 1/L. [default: 0.01; gd, hb, nag, nag-sc: 1/L]
     #[arg(long, value_name = "A", value_parser = rate, allow_hyphen_values = true)]
     alpha0: Option<Rate>,
-    /// adam-ola: the adaptation rate. [default: the paper's for this data set, else 0.01]
+    /// adam-ola: the adaptation rate; not used by --guard log. [default: the paper's for this data set, else 0.01]
     #[arg(long, value_name = "E", value_parser = not_negative, allow_hyphen_values = true)]
     eta: Option<f64>,
-    /// adam-ola: the fall of f that triggers, per adaptation so far. [default: the paper's for this data set, else 1e-5]
+    /// adam-ola: the fall of f that triggers, per adaptation so far; not used by --guard log. [default: the paper's for this
+    /// data set, else 1e-5]
     #[arg(long, value_name = "D", value_parser = not_negative, allow_hyphen_values = true)]
     descent: Option<f64>,
     /// adam-ola: `none` is the paper's algorithm, `log` is G-OLA. [default: none]
@@ -166,17 +167,11 @@ impl Args {
                 return refuse(format!("{option} does not go with --method {method}"));
             }
         }
-        if self.guard == Some(Guard::Log) {
-            let literal = [
-                ("--eta", self.eta.is_some()),
-                ("--descent", self.descent.is_some()),
-                ("--window", self.window.is_some()),
-            ];
-            if let Some((option, _)) = literal.iter().find(|(_, given)| *given) {
-                return refuse(format!(
-                    "{option} goes with --guard none; the logarithmic guard has no such parameter"
-                ));
-            }
+        if self.guard == Some(Guard::Log) && self.window.is_some() {
+            return refuse(
+                "--window goes with --guard none: the guarded sensitivity is that of one step"
+                    .to_owned(),
+            );
         }
         Ok(())
     }
@@ -367,6 +362,7 @@ fn show_all(
     for table in section.tables.iter().filter(|table| table.in_page) {
         writeln!(to, "\n{}\n{}", table.caption, table.table.to_text())?;
     }
+    writeln!(to, "{}\n", ola::times(&results.costs))?;
     for claim in &section.claims {
         writeln!(
             to,

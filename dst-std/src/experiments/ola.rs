@@ -24,7 +24,7 @@ use crate::report::Section;
 pub use grid::{Setting, ola_parameters};
 pub use problem::{Problem, ProblemError};
 pub use run::{Limits, Method, Run};
-pub use show::section;
+pub use show::{section, times};
 
 /// What to compare.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -224,10 +224,13 @@ fn costs(problem: &Problem, comparison: &Comparison, limits: Limits) -> Vec<Cost
 
 /// The entry of the registry.
 pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
-    let config = Config {
+    let mut config = Config {
         seed: context.seed,
         ..Config::default()
     };
+    if context.quick {
+        config.datasets.truncate(2);
+    }
     let results = run(&config, context)?;
     Ok(section(&config, &results))
 }

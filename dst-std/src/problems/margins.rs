@@ -108,12 +108,13 @@ impl Margins {
             return Err(DataError::Classes { label, third: true });
         }
         let positive = first.max(other);
-        let (paired, pairs) = pair_up(&rows);
+        let (features, nonzeros) = (rows.columns(), rows.nonzeros());
+        let (paired, pairs) = pair_up(rows);
         let (blocks, order) = Blocks::new(&paired);
         let sign = |&i: &usize| if labels[i] == positive { 1.0 } else { -1.0 };
         Ok(Self {
-            features: rows.columns(),
-            nonzeros: rows.nonzeros(),
+            features,
+            nonzeros,
             blocks,
             pairs,
             signs: order.iter().map(sign).collect(),
@@ -209,7 +210,7 @@ impl Margins {
 
 /// Replaces frequent pairs of neighbours, the first with the second entry of a row, the third with the fourth and so on, by
 /// columns behind the others.
-fn pair_up(rows: &Csr) -> (Csr, Vec<(u32, u32)>) {
+fn pair_up(rows: Csr) -> (Csr, Vec<(u32, u32)>) {
     let mut frequent: Vec<(u32, u32)> = Vec::new();
     if rows.is_binary() {
         let in_row = |row: Row<'_>| {
@@ -226,7 +227,7 @@ fn pair_up(rows: &Csr) -> (Csr, Vec<(u32, u32)>) {
         frequent.truncate((u32::MAX as usize).saturating_sub(rows.columns()));
     }
     if frequent.is_empty() {
-        return (rows.clone(), frequent);
+        return (rows, frequent);
     }
     // Numbered as they come, not as they sort: neighbours then have different features, and `fold` need not wait for itself.
     let mut numbers = vec![None; frequent.len()];

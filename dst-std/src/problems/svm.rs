@@ -37,6 +37,16 @@ impl SmoothSvm {
     }
 }
 
+/// 1, 2, 4, …: as wide as the numbers they are masked by, so that the comparison is made for several rows at once.
+const BITS: [u64; MOST_ROWS] = {
+    let (mut bits, mut i) = ([1; MOST_ROWS], 0);
+    while i < MOST_ROWS {
+        bits[i] = 1 << i;
+        i += 1;
+    }
+    bits
+};
+
 /// The numbers of the bits that are set, in order.
 #[inline]
 fn set_bits(mut word: u32) -> impl Iterator<Item = usize> {
@@ -76,12 +86,13 @@ impl Objective<f64> for SmoothSvm {
             // random, and a branch mispredicted at the end of a sum costs more than the sum.
             let mut slacks = [1.0; MOST_ROWS];
             block.multiply(wide, &mut slacks);
-            let mut active = 0_u32;
-            for (bit, slack) in slacks.iter_mut().enumerate() {
+            let mut active = 0;
+            for (slack, bit) in slacks.iter_mut().zip(&BITS) {
                 *slack = 1.0 - *slack;
                 // A NaN is not active, but comes from an x whose norm below is none either.
-                active |= u32::from(*slack > 0.0) << bit;
+                active |= if *slack > 0.0 { *bit } else { 0 };
             }
+            let active = active as u32;
             *word = f64::from(active);
             for row in set_bits(active) {
                 let slack = slacks[row];

@@ -134,7 +134,7 @@ pub struct Run {
     pub diverged: bool,
     /// f at the point that is handed back: the last finite one; G-OLA keeps its best.
     pub f: f64,
-    /// max |∇f| at the end.
+    /// max |∇f| at the last point.
     pub grad_inf: f64,
     /// The learning rate at the end.
     pub alpha_final: f64,
