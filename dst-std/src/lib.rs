@@ -11,3 +11,4 @@ pub mod linalg;
 pub mod ode;
 pub mod problems;
 pub mod report;
+pub mod tune;

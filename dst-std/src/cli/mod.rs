@@ -9,6 +9,7 @@ mod common;
 mod illustrate;
 mod output;
 mod reproduce;
+mod tune;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -34,6 +35,7 @@ Examples:
   dst illustrate --theta 0.25
   dst illustrate --json
   dst reproduce --quick
+  dst tune --method nesterov
 
 Every subcommand explains itself: dst illustrate --help";
 
@@ -42,6 +44,7 @@ enum Command {
     Checkpoints(checkpoints::Args),
     Illustrate(illustrate::Args),
     Reproduce(reproduce::Args),
+    Tune(tune::Args),
 }
 
 /// Why there is no answer.
@@ -94,6 +97,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Checkpoints(args) => checkpoints::run(&args),
         Command::Illustrate(args) => illustrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
+        Command::Tune(args) => tune::run(&args),
     };
     match result {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
