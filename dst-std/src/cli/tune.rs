@@ -54,10 +54,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "C", default_value = "gradient-max", value_parser = criterion)]
     criterion: Criterion,
     /// Iterations after which a run is given up.
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = positive_count, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = positive_count, allow_hyphen_values = true)]
     max_steps: usize,
     /// Starting points to tune on.
-    #[arg(long, value_name = "K", default_value = "8", value_parser = positive_count, allow_hyphen_values = true)]
+    #[arg(long, value_name = "K", default_value = "16", value_parser = positive_count, allow_hyphen_values = true)]
     starts: usize,
     /// Other starting points to look at.
     #[arg(long, value_name = "K", default_value = "32", value_parser = positive_count, allow_hyphen_values = true)]
@@ -271,21 +271,19 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
         values.join(", ")
     )?;
     let line = |counts: &Counts| {
-        let share = if counts.reached < 1.0 {
-            format!(", {} % stopped", short(100.0 * counts.reached))
+        let (median, worst) = (count(counts.median), count(counts.worst));
+        if counts.reached == 0.0 {
+            "none stopped".to_owned()
+        } else if counts.reached < 1.0 {
+            format!("median {median}, {:.0} % stopped", 100.0 * counts.reached)
         } else {
-            String::new()
-        };
-        format!(
-            "median {}, worst {}{share}",
-            count(counts.median),
-            count(counts.worst)
-        )
+            format!("median {median}, worst {worst}")
+        }
     };
     let row = |out: &mut dyn Write, name: &str, setting: &Setting| {
         writeln!(
             out,
-            "  {name:<12} training ({}): {:<34} held-out ({}): {}",
+            "  {name:<12} training ({}): {:<28} held-out ({}): {}",
             setting.training.steps.len(),
             line(&setting.training),
             setting.held_out.steps.len(),
@@ -334,15 +332,36 @@ fn range(values: &[f64]) -> (f64, f64) {
 /// What it means, in one sentence.
 fn verdict(outcome: &Outcome) -> String {
     let (before, tuned) = (&outcome.before.held_out, &outcome.tuned.held_out);
-    let gain = before.mean / tuned.mean;
-    if gain.is_finite() && gain < 1.02 {
-        return "no gain on held-out starts: the values to begin with are about as good as any found"
-            .to_owned();
-    }
-    let factor = match (before.worst, gain.is_finite()) {
-        (Some(_), _) => format!("{gain:.1} times fewer iterations"),
-        (None, true) => format!("about {gain:.1} times fewer iterations, by extrapolation"),
-        (None, false) => "runs that diverged now converge".to_owned(),
+    let limit = outcome.max_steps as f64;
+    let gain = match (before.median, tuned.median) {
+        (Some(before), Some(tuned)) => {
+            let factor = before as f64 / tuned as f64;
+            if factor < 1.02 {
+                "no gain".to_owned()
+            } else {
+                format!("{factor:.1} times fewer iterations")
+            }
+        }
+        (None, Some(tuned)) => format!(
+            "more than {:.1} times fewer iterations",
+            limit / tuned as f64
+        ),
+        (_, None) => "most runs still do not stop; raise --max-steps or --tolerance".to_owned(),
     };
-    format!("on starting points that had no part in the tuning: {factor}")
+    let late = tuned.steps.iter().filter(|steps| steps.is_none()).count();
+    let but = if late > 0 && tuned.median.is_some() {
+        format!(
+            ", but {late} of {} do not stop; tune on more --starts",
+            tuned.steps.len()
+        )
+    } else {
+        String::new()
+    };
+    let grid = outcome.grid.as_ref().and_then(|grid| grid.held_out.median);
+    let and = match (grid, tuned.median) {
+        (Some(grid), Some(tuned)) if grid < tuned => "; the grid search found better values",
+        (Some(_), None) => "; the grid search found better values",
+        _ => "",
+    };
+    format!("on starting points that had no part in the tuning: {gain}{but}{and}")
 }

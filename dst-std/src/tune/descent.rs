@@ -14,14 +14,16 @@ const MEMORY: usize = 10;
 /// The longest move of a coordinate in one step, and the first: factors of e and √e in a step size.
 const LONGEST: f64 = 2.0;
 const FIRST: f64 = 0.5;
-const HALVINGS: usize = 7;
+/// Halvings of a step by the model, and by the gradient.
+const DOUBTS: usize = 3;
+const HALVINGS: usize = 6;
 /// A step must bring this part of what the slope promises.
 const ARMIJO: f64 = 1e-4;
-/// A gain below this (a hundredth of a per cent of N) is none; after so many rounds without gain it is over.
-const GAIN: f64 = 1e-4;
-const PATIENCE: usize = 3;
+/// A gain below this (a five-hundredth of N) is none; after so many rounds without gain it is over.
+const GAIN: f64 = 2e-3;
+const PATIENCE: usize = 2;
 /// The plain moves.
-const MOVES: [f64; 4] = [0.5, 0.2, 0.1, 0.05];
+const MOVES: [f64; 2] = [0.3, 0.1];
 /// More coordinates than this are moved together only.
 const FEW: usize = 4;
 /// Halvings of the step size in search of a start that does not overflow.
@@ -65,7 +67,10 @@ pub(super) fn descend(
     let score = team.mean(&u, false)?.score;
     let work = team.work;
     let mut stages = vec![Stage { u, score, work }];
-    let end = match go(team, &mut stages, rounds, tick) {
+    let limit = team.outlook.max_steps;
+    let end = go(team, &mut stages, rounds, tick);
+    team.outlook.max_steps = limit;
+    let end = match end {
         Ok(end) => end,
         Err(NoTrial::Interrupted) => End::Interrupted,
         Err(other) => return Err(other),
@@ -82,41 +87,45 @@ fn go(
     let Some(first) = stages.last() else {
         return Ok(End::NoGain);
     };
-    let (mut u, mut score) = (first.u.clone(), first.score);
-    if !score.is_finite() {
-        (u, score) = rescue(team, u)?;
-        stages.push(stage(team, &u, score));
+    let mut u = first.u.clone();
+    if !first.score.is_finite() {
+        let (safe, score) = rescue(team, u)?;
+        stages.push(stage(team, &safe, score));
+        u = safe;
     }
+    let (limit, mut reach) = (team.outlook.max_steps, FIRST);
     let mut model = Model::default();
     let mut before: Option<(Vec<f64>, Vec<f64>)> = None;
     let mut idle = 0;
     for _ in 0..rounds {
-        let Mean { gradient, .. } = team.mean(&u, true)?;
+        let now = team.mean(&u, true)?;
+        // A candidate that takes much longer than what is there need not be run to its end.
+        team.outlook.max_steps = now.slowest.map_or(limit, |n| (n + n / 2 + 10).min(limit));
         if let Some((u_before, gradient_before)) = before.take() {
-            model.learn(&u, &u_before, &gradient, &gradient_before);
+            model.learn(&u, &u_before, &now.gradient, &gradient_before);
         }
         let mut found = None;
         if !model.pairs.is_empty() {
-            found = search(team, &u, score, &gradient, model.direction(&gradient))?;
+            found = search(team, &u, &now, model.direction(&now.gradient), DOUBTS)?;
         }
         if found.is_none() {
             model.pairs.clear();
-            found = search(team, &u, score, &gradient, steepest(&gradient))?;
+            found = search(team, &u, &now, downhill(&now.gradient, reach), HALVINGS)?;
         }
-        if found.is_none() {
-            found = poll(team, &u, score)?;
+        let gain =
+            |found: &Option<(Vec<f64>, f64)>| found.as_ref().map_or(0.0, |f| now.score - f.1);
+        if gain(&found) < GAIN
+            && let Some(plain) = poll(team, &u, &now)?
+        {
+            found = Some(plain);
         }
         tick();
-        let Some((next, next_score)) = found else {
+        idle = if gain(&found) < GAIN { idle + 1 } else { 0 };
+        let Some((next, score)) = found else {
             return Ok(End::NoGain);
         };
-        idle = if score - next_score < GAIN {
-            idle + 1
-        } else {
-            0
-        };
-        before = Some((std::mem::replace(&mut u, next), gradient));
-        score = next_score;
+        reach = (2.0 * largest(&moved(&next, -1.0, &u))).min(FIRST);
+        before = Some((std::mem::replace(&mut u, next), now.gradient));
         stages.push(stage(team, &u, score));
         if idle == PATIENCE {
             return Ok(End::NoGain);
@@ -150,46 +159,57 @@ fn rescue(team: &mut Team<'_>, mut u: Vec<f64>) -> Result<(Vec<f64>, f64), NoTri
     Ok((u, score))
 }
 
-/// −gradient, scaled to the first length.
-fn steepest(gradient: &[f64]) -> Vec<f64> {
+/// A direction that goes down, of this length: along −gradient for a few coordinates. Among many, the largest entries would
+/// be all that moves; roots of them bring the others into play.
+fn downhill(gradient: &[f64], length: f64) -> Vec<f64> {
     let size = largest(gradient);
-    let scale = if size > 0.0 { FIRST / size } else { 0.0 };
-    gradient.iter().map(|g| -scale * g).collect()
+    if size == 0.0 {
+        return vec![0.0; gradient.len()];
+    }
+    let part = |g: &f64| {
+        let part = if gradient.len() > FEW {
+            (g.abs() / size).sqrt()
+        } else {
+            g.abs() / size
+        };
+        -length * part.copysign(*g)
+    };
+    gradient.iter().map(part).collect()
 }
 
 /// A better point along a direction, if there is one: halving, or doubling from the full step on.
 fn search(
     team: &mut Team<'_>,
     u: &[f64],
-    score: f64,
-    gradient: &[f64],
+    now: &Mean,
     mut direction: Vec<f64>,
+    halvings: usize,
 ) -> Result<Option<(Vec<f64>, f64)>, NoTrial> {
     let size = largest(&direction);
     if size > LONGEST {
         direction.iter_mut().for_each(|d| *d *= LONGEST / size);
     }
-    let slope = dot(gradient, &direction);
+    let slope = dot(&now.gradient, &direction);
     // Not below zero, or not a number: no way down.
     if !(slope < 0.0 && slope.is_finite()) {
         return Ok(None);
     }
+    let mut at = |length: f64| -> Result<Option<(Vec<f64>, f64)>, NoTrial> {
+        let next = moved(u, length, &direction);
+        let found = team.candidate(&next, now)?;
+        Ok(found.map(|mean| (next, mean.score)))
+    };
     let mut length = 1.0;
-    for _ in 0..=HALVINGS {
-        let mut at = |length: f64| -> Result<(Vec<f64>, f64), NoTrial> {
-            let next = moved(u, length, &direction);
-            let score = team.mean(&next, false)?.score;
-            Ok((next, score))
-        };
-        let mut best = at(length)?;
-        if best.1 <= score + ARMIJO * length * slope {
+    for _ in 0..=halvings {
+        if let Some(mut best) = at(length)?
+            && best.1 <= now.score + ARMIJO * length * slope
+        {
             while length >= 1.0 && 2.0 * length * size.min(LONGEST) <= LONGEST {
                 length *= 2.0;
-                let further = at(length)?;
-                if further.1 >= best.1 {
-                    break;
+                match at(length)? {
+                    Some(further) if further.1 < best.1 => best = further,
+                    _ => break,
                 }
-                best = further;
             }
             return Ok(Some(best));
         }
@@ -199,7 +219,7 @@ fn search(
 }
 
 /// Plain moves of single coordinates, or of all together where there are many.
-fn poll(team: &mut Team<'_>, u: &[f64], score: f64) -> Result<Option<(Vec<f64>, f64)>, NoTrial> {
+fn poll(team: &mut Team<'_>, u: &[f64], now: &Mean) -> Result<Option<(Vec<f64>, f64)>, NoTrial> {
     let axes = if u.len() > FEW { 1 } else { u.len() };
     for length in MOVES {
         for axis in 0..axes {
@@ -208,9 +228,11 @@ fn poll(team: &mut Team<'_>, u: &[f64], score: f64) -> Result<Option<(Vec<f64>, 
                 .collect();
             for length in [length, -length] {
                 let next = moved(u, length, &direction);
-                let found = team.mean(&next, false)?.score;
-                if found < score - 10.0 * GAIN {
-                    return Ok(Some((next, found)));
+                match team.candidate(&next, now)? {
+                    Some(found) if found.score < now.score - GAIN => {
+                        return Ok(Some((next, found.score)));
+                    }
+                    _ => {}
                 }
             }
         }

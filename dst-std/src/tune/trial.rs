@@ -388,10 +388,11 @@ mod tests {
         // Both branches meet at ½, in value and in slope.
         let (below, above) = (lateness(0.5 - 1e-9), lateness(0.5));
         assert!((below.0 - above.0).abs() < 1e-8 && (below.1 - above.1).abs() < 1e-8);
-        // A run that almost made it counts hardly more than one that just did.
+        // A run that almost made it counts about as much as one that just did.
         let n = score(Method::Gd, &[0.19], 4000, Criterion::GradientMax, false);
         let n = n.steps.unwrap();
         let just = |limit| score(Method::Gd, &[0.19], limit, Criterion::GradientMax, false).score;
-        assert!(just(n) < just(n - 1) && just(n - 1) < just(n) + 0.1);
+        let (stopped, not) = (just(n), just(n - 1));
+        assert!((stopped - not).abs() < 0.05, "{stopped} {not}");
     }
 }
