@@ -56,7 +56,7 @@ fn held_out(outcome: &Outcome) -> Plot {
         .line(Series::new("tuned", sorted(&outcome.tuned.held_out)).markers())
         .line(Series::new("before", sorted(&outcome.before.held_out)).markers());
     if let Some(grid) = &outcome.grid {
-        plot = plot.line(Series::new("grid search", sorted(&grid.held_out)).markers());
+        plot = plot.line(Series::new("grid search", sorted(&grid.held_out)).dashed());
     }
     if outcome.before.held_out.reached < 1.0 || outcome.tuned.held_out.reached < 1.0 {
         plot = plot.horizontal("limit", limit);
