@@ -138,7 +138,7 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn an_interrupt_keeps_the_best_so_far() {
+fn an_interrupt_before_anything_is_known() {
     let interrupt = Interrupt::never();
     interrupt.raise();
     let config = Config::new(Method::Gd);
