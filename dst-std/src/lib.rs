@@ -12,3 +12,4 @@ pub mod machine;
 pub mod ode;
 pub mod problems;
 pub mod report;
+pub mod tune;

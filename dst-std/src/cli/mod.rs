@@ -10,6 +10,7 @@ mod illustrate;
 mod ola;
 mod output;
 mod reproduce;
+mod tune;
 mod validate;
 
 use std::ffi::OsString;
@@ -37,9 +38,10 @@ Examples:
   dst illustrate --json
   dst ola --data a1a --method adam-ola --alpha0 0.01
   dst reproduce --quick
+  dst tune --method nesterov
   dst validate --dim 1000
 
-Every subcommand explains itself: dst illustrate --help";
+Every subcommand explains itself: dst validate --help";
 
 #[derive(Subcommand)]
 enum Command {
@@ -47,6 +49,7 @@ enum Command {
     Illustrate(illustrate::Args),
     Ola(Box<ola::Args>),
     Reproduce(reproduce::Args),
+    Tune(tune::Args),
     Validate(validate::Args),
 }
 
@@ -101,6 +104,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Illustrate(args) => illustrate::run(&args),
         Command::Ola(args) => ola::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Validate(args) => validate::run(&args),
     };
     match result {

@@ -3,15 +3,19 @@
 mod blocks;
 #[cfg(test)]
 mod differences;
+mod form;
 mod logistic;
 mod margins;
 mod newton;
 pub mod quadratic;
+mod rosenbrock;
 mod spectrum;
 mod svm;
 
+pub use form::Form;
 pub use logistic::Logistic;
 pub use margins::{DataError, Margins};
 pub use newton::{Minimum, minimise};
+pub use rosenbrock::Rosenbrock;
 pub use spectrum::largest_eigenvalue;
 pub use svm::SmoothSvm;

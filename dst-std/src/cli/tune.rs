@@ -1,0 +1,367 @@
+//! `dst tune`: hyperparameters that make a method stop sooner, found by descending its stopping time.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::arguments::{positive, positive_count};
+use super::common::{Files, Parallel, Seeded, Speech};
+use super::{Failure, output};
+use crate::data::read_libsvm_file;
+use crate::linalg::threads;
+use crate::report::{Interrupt, OutDir, Progress, short};
+use crate::tune::{
+    Config, Counts, Criterion, End, Kind, Method, Outcome, Problem, Setting, picture, tune,
+};
+
+/// Find hyperparameters with which a method stops sooner, by descending its stopping time.
+///
+/// Tunes on some random starting points, and then shows what it brought on others that had no part in it, and what
+/// a grid search finds with as many evaluations. The picture is DIR/tune-PROBLEM-METHOD.svg.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Problems:
+  quadratic    0.5*x'Qx in 100 variables, eigenvalues from 0.1 to 10; starts: standard normal
+  logistic     logistic regression on --data, or on a synthetic set of the size of a1a; starts: 0.1 * normal
+  svm          smooth support vector machine on the same; starts: 0.1 * normal
+  rosenbrock   the curved valley in two variables; starts: (-1.2, 1) + 0.1 * normal
+
+Methods, and what they begin with (L: the largest curvature):
+  gd, preconditioned    step size 1/L, for preconditioned one for every variable
+  heavy-ball, nesterov  step size 1/L, momentum 0.9
+  adam                  step size 0.01, momenta 0.9 and 0.999
+
+Examples:
+  dst tune
+  dst tune --method nesterov --tolerance 1e-6
+  dst tune --data a1a --method heavy-ball --tolerance 1e-4
+  dst tune --problem logistic --method preconditioned --json
+
+Ctrl-C keeps the best so far; a second Ctrl-C ends at once.")]
+pub(super) struct Args {
+    /// quadratic, logistic, svm or rosenbrock; svm if there is --data, else quadratic.
+    #[arg(long, value_name = "P", value_parser = kind)]
+    problem: Option<Kind>,
+    /// A file in LIBSVM format, or the name of one in the directory DST_DATA.
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// gd, heavy-ball, nesterov, adam or preconditioned.
+    #[arg(long, value_name = "M", default_value = "heavy-ball", value_parser = method)]
+    method: Method,
+    /// Where a run stops.
+    #[arg(long, value_name = "E", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
+    tolerance: f64,
+    /// What must fall to the tolerance: gradient-max, gradient-norm or value-gap.
+    #[arg(long, value_name = "C", default_value = "gradient-max", value_parser = criterion)]
+    criterion: Criterion,
+    /// Iterations after which a run is given up.
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = positive_count, allow_hyphen_values = true)]
+    max_steps: usize,
+    /// Starting points to tune on.
+    #[arg(long, value_name = "K", default_value = "16", value_parser = positive_count, allow_hyphen_values = true)]
+    starts: usize,
+    /// Other starting points to look at.
+    #[arg(long, value_name = "K", default_value = "32", value_parser = positive_count, allow_hyphen_values = true)]
+    held_out: usize,
+    /// Rounds of the descent, at the most.
+    #[arg(long, value_name = "R", default_value = "40", value_parser = positive_count, allow_hyphen_values = true)]
+    rounds: usize,
+    /// The step size to begin with.
+    #[arg(long, value_name = "A", value_parser = positive, allow_hyphen_values = true)]
+    alpha: Option<f64>,
+    /// The momentum to begin with (adam: the first).
+    #[arg(long, value_name = "B", value_parser = momentum, allow_hyphen_values = true)]
+    beta: Option<f64>,
+    /// Regularisation of logistic and svm: R/2 * |x|^2 is added to f.
+    #[arg(long, value_name = "R", default_value = "0", value_parser = not_negative, allow_hyphen_values = true)]
+    reg: f64,
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    parallel: Parallel,
+    #[command(flatten)]
+    seeded: Seeded,
+    #[command(flatten)]
+    speech: Speech,
+}
+
+/// One of some things with names.
+fn one_of<T: Copy>(text: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T, String> {
+    let found = all.iter().find(|&&item| name(item) == text);
+    found.copied().ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|&item| name(item)).collect();
+        format!("must be one of {}", names.join(", "))
+    })
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    one_of(text, &Kind::ALL, Kind::name)
+}
+
+fn method(text: &str) -> Result<Method, String> {
+    one_of(text, &Method::ALL, Method::name)
+}
+
+fn criterion(text: &str) -> Result<Criterion, String> {
+    one_of(text, &Criterion::ALL, Criterion::name)
+}
+
+/// A number strictly between 0 and 1.
+fn momentum(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        _ => Err("must be a number between 0 and 1, both excluded".to_owned()),
+    }
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    match super::arguments::finite(text) {
+        Ok(value) if value >= 0.0 => Ok(value),
+        _ => Err("must be a number that is not negative".to_owned()),
+    }
+}
+
+/// The file itself, or the one of this name in the directory `DST_DATA`.
+fn locate(data: &Path) -> Result<PathBuf, Failure> {
+    if data.is_file() {
+        return Ok(data.to_owned());
+    }
+    let folder = std::env::var_os("DST_DATA").map(PathBuf::from);
+    let beside = folder.as_ref().map(|folder| folder.join(data));
+    match (beside, folder) {
+        (Some(path), _) if path.is_file() => Ok(path),
+        (_, Some(folder)) => Err(Failure::NoAnswer(format!(
+            "--data '{}' is neither a file nor in DST_DATA ({})",
+            data.display(),
+            folder.display()
+        ))),
+        _ => Err(Failure::NoAnswer(format!(
+            "--data '{}' is no file; give its path, or set DST_DATA to the directory of the data sets",
+            data.display()
+        ))),
+    }
+}
+
+fn problem(args: &Args) -> Result<Problem, Failure> {
+    let default = if args.data.is_some() {
+        Kind::Svm
+    } else {
+        Kind::Quadratic
+    };
+    let kind = args.problem.unwrap_or(default);
+    if args.reg > 0.0 && !kind.wants_data() {
+        return Err(Failure::Usage(format!(
+            "--reg is for the problems logistic and svm, not for {}",
+            kind.name()
+        )));
+    }
+    let Some(data) = &args.data else {
+        return Problem::built_in(kind, args.reg, args.seeded.seed).map_err(Failure::NoAnswer);
+    };
+    if !kind.wants_data() {
+        return Err(Failure::Usage(format!(
+            "--data is for the problems logistic and svm, not for {}",
+            kind.name()
+        )));
+    }
+    let path = locate(data)?;
+    let examples = read_libsvm_file(&path).map_err(|e| Failure::NoAnswer(e.to_string()))?;
+    let name = path
+        .file_stem()
+        .map_or_else(|| "data".into(), |name| name.to_string_lossy());
+    Problem::on_data(kind, &name, examples, args.reg).map_err(Failure::NoAnswer)
+}
+
+/// The result, and where the picture is.
+#[derive(serde::Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    plot: PathBuf,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let has_momentum = args.method.parameters().len() > 1;
+    if args.beta.is_some() && !has_momentum {
+        return Err(Failure::Usage(format!(
+            "--beta is for methods with momentum, not for {}",
+            args.method.name()
+        )));
+    }
+    let problem = problem(args)?;
+    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
+    let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
+    let Speech { json, quiet } = args.speech;
+    let progress = if quiet {
+        Progress::hidden()
+    } else {
+        Progress::new()
+    };
+    let config = Config {
+        criterion: args.criterion,
+        tolerance: args.tolerance,
+        max_steps: args.max_steps,
+        starts: args.starts,
+        held_out: args.held_out,
+        rounds: args.rounds,
+        seed: args.seeded.seed,
+        alpha: args.alpha,
+        beta: args.beta,
+        ..Config::new(args.method)
+    };
+    let outcome = threads::with(args.parallel.threads(), || {
+        tune(&config, &problem, &progress, &interrupt)
+    })
+    .map_err(Failure::NoAnswer)??;
+    let name = format!("tune-{}-{}.svg", outcome.problem, outcome.method);
+    let plot = out
+        .write(&name, &picture(&outcome))
+        .map_err(Failure::NoAnswer)?;
+    let report = Report {
+        outcome: &outcome,
+        plot,
+    };
+    output::print(json, &report, |to| show(&report, args.criterion, to))?;
+    if outcome.end == End::Interrupted {
+        return Err(Failure::Interrupted(
+            "interrupted; the best values so far are above".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::Result<()> {
+    let Outcome {
+        problem,
+        size,
+        method,
+        parameters,
+        tolerance,
+        max_steps,
+        before,
+        tuned,
+        grid,
+        grid_points,
+        ..
+    } = report.outcome;
+    let count = |steps: Option<usize>| {
+        steps.map_or_else(|| format!("{max_steps}+"), |steps| steps.to_string())
+    };
+    let values: Vec<String> = if *method == Method::Preconditioned.name() {
+        let (low, high) = range(&tuned.theta);
+        let first = before.theta.first().copied().unwrap_or(0.0);
+        vec![format!(
+            "α {} → {} … {}, one per variable",
+            short(first),
+            short(low),
+            short(high)
+        )]
+    } else {
+        let changes = parameters.iter().zip(before.theta.iter().zip(&tuned.theta));
+        changes
+            .map(|(name, (from, to))| format!("{name} {} → {}", short(*from), short(*to)))
+            .collect()
+    };
+    writeln!(
+        out,
+        "{method} on {problem} ({size}): {} → {} iterations to {} ≤ {} ({})",
+        count(before.training.median),
+        count(tuned.training.median),
+        criterion.formula(),
+        short(*tolerance),
+        values.join(", ")
+    )?;
+    let line = |counts: &Counts| {
+        let (median, worst) = (count(counts.median), count(counts.worst));
+        if counts.reached == 0.0 {
+            "none stopped".to_owned()
+        } else if counts.reached < 1.0 {
+            format!("median {median}, {:.0} % stopped", 100.0 * counts.reached)
+        } else {
+            format!("median {median}, worst {worst}")
+        }
+    };
+    let row = |out: &mut dyn Write, name: &str, setting: &Setting| {
+        writeln!(
+            out,
+            "  {name:<12} training ({}): {:<28} held-out ({}): {}",
+            setting.training.steps.len(),
+            line(&setting.training),
+            setting.held_out.steps.len(),
+            line(&setting.held_out)
+        )
+    };
+    row(out, "before", before)?;
+    row(out, "tuned", tuned)?;
+    if let Some(grid) = grid {
+        row(out, "grid search", grid)?;
+    }
+    writeln!(
+        out,
+        "  cost of tuning: {} gradients and {} Hessian-vector products",
+        tuned.work.gradients, tuned.work.products
+    )?;
+    if let Some(grid) = grid {
+        let shared = if *method == Method::Preconditioned.name() {
+            ", one step size for all variables"
+        } else {
+            ""
+        };
+        let theta = grid.theta.iter().take(parameters.len());
+        let values: Vec<String> = parameters
+            .iter()
+            .zip(theta)
+            .map(|(name, value)| format!("{name} = {}", short(*value)))
+            .collect();
+        writeln!(
+            out,
+            "  grid search: {grid_points} points, {} gradients, best {}{shared}",
+            grid.work.gradients,
+            values.join(", ")
+        )?;
+    }
+    writeln!(out, "  {}", verdict(report.outcome))?;
+    writeln!(out, "  plot: {}", report.plot.display())
+}
+
+/// The least and the largest.
+fn range(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (least, values.iter().copied().fold(0.0, f64::max))
+}
+
+/// What it means, in one sentence.
+fn verdict(outcome: &Outcome) -> String {
+    let (before, tuned) = (&outcome.before.held_out, &outcome.tuned.held_out);
+    let limit = outcome.max_steps as f64;
+    let gain = match (before.median, tuned.median) {
+        (Some(before), Some(tuned)) => {
+            let factor = before as f64 / tuned as f64;
+            if factor < 1.02 {
+                "no gain".to_owned()
+            } else {
+                format!("{factor:.1} times fewer iterations")
+            }
+        }
+        (None, Some(tuned)) => format!(
+            "more than {:.1} times fewer iterations",
+            limit / tuned as f64
+        ),
+        (_, None) => "most runs still do not stop; raise --max-steps or --tolerance".to_owned(),
+    };
+    let late = tuned.steps.iter().filter(|steps| steps.is_none()).count();
+    let but = if late > 0 && tuned.median.is_some() {
+        format!(
+            ", but {late} of {} do not stop; tune on more --starts",
+            tuned.steps.len()
+        )
+    } else {
+        String::new()
+    };
+    let grid = outcome.grid.as_ref().and_then(|grid| grid.held_out.median);
+    let and = match (grid, tuned.median) {
+        (Some(grid), Some(tuned)) if grid < tuned => "; the grid search found better values",
+        (Some(_), None) => "; the grid search found better values",
+        _ => "",
+    };
+    format!("on starting points that had no part in the tuning: {gain}{but}{and}")
+}

@@ -1,0 +1,170 @@
+//! The methods to tune, and their hyperparameters as a vector of reals in which every vector is valid.
+//!
+//! Step sizes are α = exp(u), momenta β = 1/(1 + exp(−u)). In these coordinates a unit is a factor e in the step size or, near
+//! β = 1, in 1 − β: the natural scale of a stopping time.
+
+use dst_core::methods::{Adam, Constant, GradientFlow, HeavyBall, Nesterov, Preconditioned};
+use dst_core::{Objective, Optimality, System};
+
+/// The methods there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Gradient descent: α.
+    Gd,
+    /// Polyak's heavy ball: α, β.
+    HeavyBall,
+    /// Nesterov's acceleration: α, β.
+    Nesterov,
+    /// Adam: α, β₁, β₂.
+    Adam,
+    /// Gradient descent with a step size for every variable.
+    Preconditioned,
+}
+
+/// What a hyperparameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Step,
+    Momentum,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Gd,
+        Self::HeavyBall,
+        Self::Nesterov,
+        Self::Adam,
+        Self::Preconditioned,
+    ];
+
+    /// As the command line knows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gd => "gd",
+            Self::HeavyBall => "heavy-ball",
+            Self::Nesterov => "nesterov",
+            Self::Adam => "adam",
+            Self::Preconditioned => "preconditioned",
+        }
+    }
+
+    /// The names of its hyperparameters; the step sizes of `Preconditioned` have one name together.
+    pub fn parameters(self) -> &'static [&'static str] {
+        match self {
+            Self::Gd | Self::Preconditioned => &["α"],
+            Self::HeavyBall | Self::Nesterov => &["α", "β"],
+            Self::Adam => &["α", "β1", "β2"],
+        }
+    }
+
+    /// What everybody starts with: α = 1/L and β = 0.9; for Adam 0.01, 0.9, 0.999.
+    pub fn textbook(self, lipschitz: f64, dim: usize) -> Vec<f64> {
+        let alpha = 1.0 / lipschitz;
+        match self {
+            Self::Gd => vec![alpha],
+            Self::HeavyBall | Self::Nesterov => vec![alpha, 0.9],
+            Self::Adam => vec![0.01, 0.9, 0.999],
+            Self::Preconditioned => vec![alpha; dim],
+        }
+    }
+
+    pub(super) fn role(self, parameter: usize) -> Role {
+        match self {
+            Self::Gd | Self::Preconditioned => Role::Step,
+            _ if parameter == 0 => Role::Step,
+            _ => Role::Momentum,
+        }
+    }
+
+    /// The state that a run from x begins with: no velocity, no moments.
+    pub(super) fn state(self, x: &[f64]) -> Vec<f64> {
+        let (zeros, same) = match self {
+            Self::Gd | Self::Preconditioned => (0, 0),
+            Self::HeavyBall => (1, 0),
+            Self::Nesterov => (0, 1),
+            Self::Adam => (2, 0),
+        };
+        let mut state = x.repeat(1 + same);
+        state.resize(x.len() * (1 + same + zeros), 0.0);
+        state
+    }
+
+    /// The iteration on this objective.
+    pub(super) fn system<'o>(
+        self,
+        objective: &'o (dyn Objective<f64> + Send + Sync),
+        stop: Optimality,
+    ) -> Box<dyn System<f64> + Send + Sync + 'o> {
+        match self {
+            Self::Gd => Box::new(GradientFlow::new(objective, Constant).stop_on(stop)),
+            Self::HeavyBall => Box::new(HeavyBall::new(objective).stop_on(stop)),
+            Self::Nesterov => Box::new(Nesterov::new(objective).stop_on(stop)),
+            Self::Adam => Box::new(Adam::new(objective).stop_on(stop)),
+            Self::Preconditioned => Box::new(Preconditioned::new(objective).stop_on(stop)),
+        }
+    }
+
+    /// θ(u)
+    pub(super) fn theta(self, u: &[f64]) -> Vec<f64> {
+        let value = |(i, &u)| match self.role(i) {
+            Role::Step => libm::exp(u),
+            Role::Momentum => 1.0 / (1.0 + libm::exp(-u)),
+        };
+        u.iter().enumerate().map(value).collect()
+    }
+
+    /// u(θ)
+    pub(super) fn coordinates(self, theta: &[f64]) -> Vec<f64> {
+        let value = |(i, &theta)| match self.role(i) {
+            Role::Step => libm::log(theta),
+            Role::Momentum => libm::log(theta) - libm::log1p(-theta),
+        };
+        theta.iter().enumerate().map(value).collect()
+    }
+
+    /// Turns a derivative by θ into one by u.
+    pub(super) fn chain(self, theta: &[f64], gradient: &mut [f64]) {
+        for (i, (gradient, &theta)) in gradient.iter_mut().zip(theta).enumerate() {
+            *gradient *= match self.role(i) {
+                Role::Step => theta,
+                Role::Momentum => theta * (1.0 - theta),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_and_back() {
+        for method in Method::ALL {
+            let theta = method.textbook(8.0, 3);
+            let back = method.theta(&method.coordinates(&theta));
+            for (a, b) in theta.iter().zip(&back) {
+                assert!((a / b - 1.0).abs() < 1e-14, "{method:?}: {a} {b}");
+            }
+            // Any vector is valid.
+            let wild: Vec<f64> = theta.iter().map(|_| -30.0).collect();
+            assert!(method.theta(&wild).iter().all(|&t| t > 0.0 && t < 1.0));
+        }
+    }
+
+    #[test]
+    fn the_chain_rule() {
+        let (method, u, d) = (Method::Adam, [-2.0, 1.5, 4.0], 1e-6);
+        for i in 0..3 {
+            let moved = |by: f64| {
+                let mut v = u;
+                v[i] += by;
+                method.theta(&v)[i]
+            };
+            let mut slope = [1.0; 3];
+            method.chain(&method.theta(&u), &mut slope);
+            let difference = (moved(d) - moved(-d)) / (2.0 * d);
+            assert!((slope[i] / difference - 1.0).abs() < 1e-8, "{i}");
+        }
+    }
+}

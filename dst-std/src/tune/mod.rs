@@ -1,0 +1,455 @@
+//! Tuning a method by descending its stopping time: the practical use of all this.
+//!
+//! Given a problem, a method and a tolerance, the number of iterations N until the tolerance is met is a function of the
+//! method's hyperparameters, and the engine of [`dst_core`] differentiates it. [`tune`] descends the mean of ln N over some
+//! training starts, lets other starts choose among the last stages, and then looks at held-out starts that had no part in
+//! any of this, and at what a grid search finds with as many evaluations.
+//!
+//! | file | what |
+//! |---|---|
+//! | `problem` | what is solved, and from where |
+//! | `method` | the methods, their hyperparameters as free coordinates |
+//! | `trial` | one run: its stopping time, or what stands for it if the run did not stop; the gradient |
+//! | `team` | all starting points together |
+//! | `descent` | down the mean |
+//! | `grid` | the comparison |
+//! | `show` | pictures |
+
+mod descent;
+mod grid;
+mod method;
+mod problem;
+mod show;
+mod team;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+use dst_core::{Optimality, System};
+use serde::Serialize;
+
+pub use descent::End;
+pub use method::Method;
+pub use problem::{Kind, Problem};
+pub use show::picture;
+pub use trial::Work;
+
+use crate::experiments::Failure;
+use crate::report::{Interrupt, Progress, short};
+use descent::{Descent, Stage, descend};
+use team::Team;
+use trial::{NoTrial, Trial};
+
+/// The streams of random numbers from which starting points are drawn, apart from each other.
+const TRAINING: u64 = 0x7261_696e;
+const VALIDATION: u64 = 0x7661_6c69;
+const HELD_OUT: u64 = 0x6865_6c64;
+/// The last stages of the descent, among which the validation starts choose.
+const CHOICE: usize = 8;
+/// Stages at which the held-out starts are looked at for the picture, at the most.
+const LOOKS: usize = 12;
+
+/// When a run stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Criterion {
+    /// max |∇f| ≤ tolerance
+    #[default]
+    GradientMax,
+    /// ‖∇f‖ ≤ tolerance
+    GradientNorm,
+    /// f − min f ≤ tolerance
+    ValueGap,
+}
+
+impl Criterion {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::GradientMax, Self::GradientNorm, Self::ValueGap];
+
+    /// As the command line knows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GradientMax => "gradient-max",
+            Self::GradientNorm => "gradient-norm",
+            Self::ValueGap => "value-gap",
+        }
+    }
+
+    /// As people write it.
+    pub fn formula(self) -> &'static str {
+        match self {
+            Self::GradientMax => "max |∇f|",
+            Self::GradientNorm => "‖∇f‖",
+            Self::ValueGap => "f − min f",
+        }
+    }
+
+    fn optimality(self) -> Optimality {
+        match self {
+            Self::GradientMax => Optimality::ResidualMax,
+            Self::GradientNorm => Optimality::ResidualSquared,
+            Self::ValueGap => Optimality::Value,
+        }
+    }
+
+    /// The ε of the engine's J, and the least value that J can have.
+    fn level(self, tolerance: f64, problem: &Problem) -> (f64, f64) {
+        match self {
+            Self::GradientMax => (tolerance, 0.0),
+            Self::GradientNorm => (tolerance * tolerance, 0.0),
+            Self::ValueGap => {
+                let least = problem.least();
+                (least + tolerance, least)
+            }
+        }
+    }
+
+    /// From the engine's J to the number that is held against the tolerance.
+    fn shown(self, j: f64, floor: f64) -> f64 {
+        match self {
+            Self::GradientMax => j,
+            Self::GradientNorm => j.sqrt(),
+            Self::ValueGap => j - floor,
+        }
+    }
+}
+
+/// What to tune, and how hard.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The method.
+    pub method: Method,
+    /// When a run stops.
+    pub criterion: Criterion,
+    /// At which value.
+    pub tolerance: f64,
+    /// Runs are given up after this many iterations.
+    pub max_steps: usize,
+    /// Starting points to tune on.
+    pub starts: usize,
+    /// Starting points to look at afterwards.
+    pub held_out: usize,
+    /// Rounds of the descent, at the most.
+    pub rounds: usize,
+    /// Of the starting points.
+    pub seed: u64,
+    /// The step size to begin with, instead of the textbook's.
+    pub alpha: Option<f64>,
+    /// The momentum to begin with (Adam: β₁), instead of the textbook's.
+    pub beta: Option<f64>,
+}
+
+impl Config {
+    /// For this method, with values that suit most problems.
+    pub fn new(method: Method) -> Self {
+        Self {
+            method,
+            criterion: Criterion::default(),
+            tolerance: 1e-4,
+            max_steps: 2000,
+            starts: 16,
+            held_out: 32,
+            rounds: 40,
+            seed: 1,
+            alpha: None,
+            beta: None,
+        }
+    }
+
+    /// The hyperparameters to begin with.
+    fn first(&self, problem: &Problem) -> Vec<f64> {
+        let dim = problem.objective.dim();
+        let mut theta = self.method.textbook(problem.lipschitz, dim);
+        for (i, theta) in theta.iter_mut().enumerate() {
+            let asked = match self.method.role(i) {
+                method::Role::Step => self.alpha,
+                method::Role::Momentum if i == 1 => self.beta,
+                method::Role::Momentum => None,
+            };
+            *theta = asked.unwrap_or(*theta);
+        }
+        theta
+    }
+}
+
+/// A method on a problem, ready to be run.
+#[derive(Clone, Copy)]
+struct Outlook<'a> {
+    system: &'a (dyn System<f64> + Send + Sync),
+    epsilon: f64,
+    /// The least value of J.
+    floor: f64,
+    max_steps: usize,
+}
+
+/// How many iterations some runs took.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Counts {
+    /// N for every starting point; none where the limit came first.
+    pub steps: Vec<Option<usize>>,
+    /// The middle one, the larger of two; none if it is beyond the limit.
+    pub median: Option<usize>,
+    /// The largest; none if it is beyond the limit.
+    pub worst: Option<usize>,
+    /// The share of runs that met the tolerance.
+    pub reached: f64,
+    /// The mean, where runs that did not stop are counted by extrapolation (the geometric mean of N + 1, less one).
+    pub mean: f64,
+    /// The largest value at the end of a run of what is held against the tolerance.
+    pub residual: f64,
+}
+
+impl Counts {
+    fn new(trials: &[Trial], criterion: Criterion, floor: f64) -> Self {
+        let steps: Vec<Option<usize>> = trials.iter().map(|trial| trial.steps).collect();
+        let mut sorted = steps.clone();
+        // Those that did not stop are the last.
+        sorted.sort_by_key(|steps| steps.unwrap_or(usize::MAX));
+        let count = trials.len().max(1) as f64;
+        let score = trials.iter().map(|trial| trial.score).sum::<f64>() / count;
+        Self {
+            median: sorted.get(sorted.len() / 2).copied().flatten(),
+            worst: sorted.last().copied().flatten(),
+            reached: steps.iter().flatten().count() as f64 / count,
+            mean: libm::expm1(score),
+            residual: trials.iter().fold(0.0, |max, trial| {
+                f64::max(max, criterion.shown(trial.criterion, floor))
+            }),
+            steps,
+        }
+    }
+}
+
+/// Hyperparameters and what they achieve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Setting {
+    /// In the order of the method; `preconditioned` has one per variable.
+    pub theta: Vec<f64>,
+    /// On the starts that were tuned on.
+    pub training: Counts,
+    /// On starts that had no part in it.
+    pub held_out: Counts,
+    /// What it took to find them.
+    pub work: Work,
+}
+
+/// A point on the way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Round {
+    /// 0 is the start.
+    pub round: usize,
+    /// The hyperparameters; of `preconditioned`, their geometric mean.
+    pub theta: Vec<f64>,
+    /// The mean over the training starts, as in [`Counts::mean`].
+    pub training: f64,
+    /// The median over the held-out starts, where it was looked at and is within the limit.
+    pub held_out: Option<usize>,
+    /// Evaluations spent until here.
+    pub work: Work,
+}
+
+/// The result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The name of the problem.
+    pub problem: String,
+    /// Its size in words.
+    pub size: String,
+    /// The name of the method.
+    pub method: &'static str,
+    /// The names of the hyperparameters.
+    pub parameters: &'static [&'static str],
+    /// The name of the criterion.
+    pub criterion: &'static str,
+    /// Where runs stop.
+    pub tolerance: f64,
+    /// Where they are given up.
+    pub max_steps: usize,
+    /// The seed of the starting points.
+    pub seed: u64,
+    /// The textbook's values, or those asked for.
+    pub before: Setting,
+    /// The tuned ones.
+    pub tuned: Setting,
+    /// What a grid search finds with the same number of evaluations; none after Ctrl-C.
+    pub grid: Option<Setting>,
+    /// The points that it tried.
+    pub grid_points: usize,
+    /// The way from `before` to `tuned`.
+    pub rounds: Vec<Round>,
+    /// Why it ended there.
+    pub end: End,
+}
+
+/// Tunes. Ctrl-C keeps the best so far; before anything is known it is a failure.
+pub fn tune(
+    config: &Config,
+    problem: &Problem,
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> Result<Outcome, Failure> {
+    let method = config.method;
+    let system = method.system(&*problem.objective, config.criterion.optimality());
+    let (epsilon, floor) = config.criterion.level(config.tolerance, problem);
+    let outlook = Outlook {
+        system: &*system,
+        epsilon,
+        floor,
+        max_steps: config.max_steps,
+    };
+    let never = Interrupt::never();
+    let team = |stream: u64, count, interrupt| Team {
+        outlook,
+        method,
+        starts: (0..count)
+            .map(|i| method.state(&problem.start(stream ^ config.seed.rotate_left(32), i)))
+            .collect(),
+        interrupt,
+        work: Work::default(),
+    };
+    let mut training = team(TRAINING, config.starts, interrupt);
+    let mut held_out = team(HELD_OUT, config.held_out, interrupt);
+    let failure = |why: NoTrial| match why {
+        NoTrial::AtStart => Failure::NoAnswer(format!(
+            "the tolerance {} is met before the first iteration; lower --tolerance",
+            short(config.tolerance)
+        )),
+        NoTrial::Interrupted => Failure::Interrupted,
+        NoTrial::Engine(error) => Failure::NoAnswer(error.to_string()),
+    };
+    let counts = |trials: &[Trial]| Counts::new(trials, config.criterion, floor);
+
+    let theta = config.first(problem);
+    let u = method.coordinates(&theta);
+    // Also finds out whether there is anything to do.
+    let held_out_before = counts(&held_out.trials(&u, false).map_err(failure)?);
+    let task = progress.task("descending the stopping time", config.rounds);
+    let Descent { stages, end } = descend(&mut training, u.clone(), config.rounds, || {
+        task.advance(1);
+    })
+    .map_err(failure)?;
+    drop(task);
+    let mut validation = team(VALIDATION, 2 * config.starts, interrupt);
+    let stages = choose(&mut validation, stages).map_err(failure)?;
+    let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
+        return Err(Failure::Interrupted);
+    };
+    let mut tuned_work = training.work;
+    tuned_work.add(validation.work);
+
+    // What is left after Ctrl-C is short, and without it there would be nothing to show.
+    (training.interrupt, held_out.interrupt) = (&never, &never);
+    let before = Setting {
+        theta,
+        training: counts(&training.trials(&first.u, false).map_err(failure)?),
+        held_out: held_out_before,
+        work: Work::default(),
+    };
+    let mut setting = |u: &[f64], work| -> Result<Setting, Failure> {
+        Ok(Setting {
+            theta: method.theta(u),
+            training: counts(&training.trials(u, false).map_err(failure)?),
+            held_out: counts(&held_out.trials(u, false).map_err(failure)?),
+            work,
+        })
+    };
+    let tuned = setting(&last.u, tuned_work)?;
+    if tuned.training.reached == 0.0 && end != End::Interrupted {
+        return Err(nowhere(config, &before, &tuned));
+    }
+
+    let (mut grid, mut grid_points) = (None, 0);
+    if end != End::Interrupted {
+        let budget = tuned_work.total();
+        let task = progress.task("grid search for comparison", budget);
+        let mut team = team(TRAINING, config.starts, interrupt);
+        let tick = |work| task.advance(work);
+        match grid::search(&mut team, &u, first.score, budget, config.seed, tick) {
+            Ok(found) => {
+                grid = Some(setting(&found.u, team.work)?);
+                grid_points = found.points;
+            }
+            Err(NoTrial::Interrupted) => {}
+            Err(other) => return Err(failure(other)),
+        }
+    }
+
+    let looks = stages.len().div_ceil(LOOKS).max(1);
+    let mut rounds = Vec::new();
+    for (round, stage) in stages.iter().enumerate() {
+        let median = if round == 0 {
+            before.held_out.median
+        } else if round + 1 == stages.len() {
+            tuned.held_out.median
+        } else if round % looks == 0 && !interrupt.raised() {
+            counts(&held_out.trials(&stage.u, false).map_err(failure)?).median
+        } else {
+            None
+        };
+        rounds.push(Round {
+            round,
+            theta: summary(method, &stage.u),
+            training: libm::expm1(stage.score),
+            held_out: median,
+            work: stage.work,
+        });
+    }
+    let end = if interrupt.raised() {
+        End::Interrupted
+    } else {
+        end
+    };
+    Ok(Outcome {
+        problem: problem.name.clone(),
+        size: problem.size.clone(),
+        method: method.name(),
+        parameters: method.parameters(),
+        criterion: config.criterion.name(),
+        tolerance: config.tolerance,
+        max_steps: config.max_steps,
+        seed: config.seed,
+        before,
+        tuned,
+        grid,
+        grid_points,
+        rounds,
+        end,
+    })
+}
+
+/// The stages up to the one that is best on starts that the descent has not seen. At its end it tends to live dangerously: the
+/// quickest values for the starts it knows may be unstable for others.
+fn choose(validation: &mut Team<'_>, mut stages: Vec<Stage>) -> Result<Vec<Stage>, NoTrial> {
+    let (mut best, mut keep) = (f64::INFINITY, stages.len());
+    for (i, stage) in stages.iter().enumerate().rev().take(CHOICE) {
+        match validation.mean(&stage.u, false) {
+            Ok(mean) if mean.score < best => (best, keep) = (mean.score, i + 1),
+            Ok(_) => {}
+            Err(NoTrial::Interrupted) => break,
+            Err(other) => return Err(other),
+        }
+    }
+    stages.truncate(keep);
+    Ok(stages)
+}
+
+/// No run stops, not even with the tuned values.
+fn nowhere(config: &Config, before: &Setting, tuned: &Setting) -> Failure {
+    Failure::NoAnswer(format!(
+        "no run reached the tolerance {} within {} iterations, not even tuned ({} = {} at the end, {} untuned); \
+         raise --max-steps or --tolerance, or take another --method",
+        short(config.tolerance),
+        config.max_steps,
+        config.criterion.formula(),
+        short(tuned.training.residual),
+        short(before.training.residual),
+    ))
+}
+
+/// θ, and where there is one per variable, the geometric mean of all.
+fn summary(method: Method, u: &[f64]) -> Vec<f64> {
+    if method == Method::Preconditioned {
+        vec![libm::exp(u.iter().sum::<f64>() / u.len().max(1) as f64)]
+    } else {
+        method.theta(u)
+    }
+}

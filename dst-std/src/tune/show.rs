@@ -1,0 +1,65 @@
+//! The result as a picture: N along the way, and N on held-out starts before and after.
+
+use super::{Counts, Outcome};
+use crate::report::{Axis, Plot, Series, panels};
+
+/// Two panels, as an SVG document.
+pub fn picture(outcome: &Outcome) -> String {
+    panels(&[way(outcome), held_out(outcome)], 2)
+}
+
+/// N along the rounds.
+fn way(outcome: &Outcome) -> Plot {
+    let limit = outcome.max_steps as f64;
+    let training = outcome.rounds.iter().map(|r| (r.round as f64, r.training));
+    let looks = outcome
+        .rounds
+        .iter()
+        .filter_map(|r| Some((r.round as f64, r.held_out? as f64)));
+    let mut plot = Plot::new(format!(
+        "{} on {}: iterations along the way",
+        outcome.method, outcome.problem
+    ))
+    .x(Axis::linear("round"))
+    .y(Axis::log("N"))
+    .line(Series::new("training starts, mean", training).markers())
+    .line(
+        Series::new("held-out starts, median", looks)
+            .markers()
+            .dashed(),
+    );
+    if let Some(median) = outcome.grid.as_ref().and_then(|grid| grid.held_out.median) {
+        plot = plot.horizontal("grid search, held-out median", median as f64);
+    }
+    if outcome.rounds.iter().any(|r| r.training >= limit) {
+        plot = plot.horizontal("limit; above it, extrapolated", limit);
+    }
+    plot
+}
+
+/// The held-out starts, the quickest first.
+fn held_out(outcome: &Outcome) -> Plot {
+    let limit = outcome.max_steps as f64;
+    let sorted = |counts: &Counts| {
+        let mut steps: Vec<f64> = counts
+            .steps
+            .iter()
+            .map(|n| n.map_or(limit, |n| n as f64))
+            .collect();
+        steps.sort_by(f64::total_cmp);
+        let share = |(i, n)| (100.0 * (i as f64 + 1.0) / counts.steps.len() as f64, n);
+        steps.into_iter().enumerate().map(share).collect::<Vec<_>>()
+    };
+    let mut plot = Plot::new("Held-out starts, the quickest first")
+        .x(Axis::linear("% of starts").range(0.0, 100.0))
+        .y(Axis::log("N"))
+        .line(Series::new("tuned", sorted(&outcome.tuned.held_out)).markers())
+        .line(Series::new("before", sorted(&outcome.before.held_out)).markers());
+    if let Some(grid) = &outcome.grid {
+        plot = plot.line(Series::new("grid search", sorted(&grid.held_out)).dashed());
+    }
+    if outcome.before.held_out.reached < 1.0 || outcome.tuned.held_out.reached < 1.0 {
+        plot = plot.horizontal("limit", limit);
+    }
+    plot
+}

@@ -1,0 +1,398 @@
+//! One run from one starting point: how long it took, on a scale that goes on where the run did not stop.
+//!
+//! The score of a run that stops is ln(1 + N\*), with N\* the interpolated stopping time. A run that meets the limit first
+//! has covered a part of the way from J₀ down to ε. With q = ln(J_K/ε)/ln(J₀/ε) the share of the way that is left after K
+//! steps, on the logarithmic scale on which methods converge, K/(1 − q) steps would be enough at that pace, and the
+//! score is ln(1 + K) + φ(q), φ = −ln(1 − q). Beyond q = ½ φ goes on along its tangent, so that a run that has gained
+//! nothing, or has diverged, has a finite score and a slope that points home.
+//!
+//! ln J_K is the mean over the last tenth of the run, and K the middle of it: methods with momentum oscillate, and a
+//! single value would be a matter of luck. Its gradient comes from the same engine, as a running loss with weights
+//! on these steps.
+
+use dst_core::{
+    Bar, Cost, Dims, Direction, Error, Euler, HeapMemory, Integrator, NoLoss, Plan, Point,
+    Progress, Reading, Seed, System, Weights,
+};
+
+use super::Outlook;
+use crate::report::Interrupt;
+
+/// Steps between two looks at the interrupt flag.
+const PATIENCE: usize = 64;
+/// Bytes of checkpoints for one run, at the most.
+const MEMORY: usize = 64 << 20;
+
+/// What a run gave.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Trial {
+    /// N, if the run stopped.
+    pub(super) steps: Option<usize>,
+    /// The last J.
+    pub(super) criterion: f64,
+    /// See above; infinite if the run left the finite numbers.
+    pub(super) score: f64,
+    /// The derivative of the score by θ; zero where there is none.
+    pub(super) gradient: Vec<f64>,
+    /// What it took.
+    pub(super) work: Work,
+}
+
+/// Evaluations of gradients, and of products with the Hessian, which cost about the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Work {
+    /// Gradients: one for every iteration of a forward run.
+    pub gradients: usize,
+    /// Hessian-vector products, which differentiation takes.
+    pub products: usize,
+}
+
+impl Work {
+    /// Both together.
+    pub fn total(self) -> usize {
+        self.gradients + self.products
+    }
+
+    /// More of it.
+    pub fn add(&mut self, other: Self) {
+        self.gradients += other.gradients;
+        self.products += other.products;
+    }
+}
+
+/// Why there is no trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NoTrial {
+    /// The tolerance is met at the start.
+    AtStart,
+    Interrupted,
+    /// The engine refuses; it should not.
+    Engine(Error),
+}
+
+/// J as the running loss: its gradient at the limit is then that of a loss.
+struct Watched<'s>(&'s (dyn System<f64> + Send + Sync));
+
+impl System<f64> for Watched<'_> {
+    fn dims(&self) -> Dims {
+        self.0.dims()
+    }
+    fn check(&self, h: f64, stages: usize) -> Result<(), Error> {
+        self.0.check(h, stages)
+    }
+    fn rate(
+        &self,
+        at: Point<'_, f64>,
+        rate: &mut [f64],
+        tape: &mut [f64],
+        scratch: &mut [f64],
+    ) -> Reading<f64> {
+        let Reading { criterion, .. } = self.0.rate(at, rate, tape, scratch);
+        Reading {
+            criterion,
+            loss: criterion,
+        }
+    }
+    fn pullback(
+        &self,
+        at: Point<'_, f64>,
+        tape: &[f64],
+        seed: Seed<'_, f64>,
+        bar: Bar<'_, f64>,
+        scratch: &mut [f64],
+    ) {
+        let seed = Seed {
+            criterion: seed.criterion + seed.loss,
+            loss: 0.0,
+            ..seed
+        };
+        self.0.pullback(at, tape, seed, bar, scratch);
+    }
+    fn pushforward(
+        &self,
+        at: Point<'_, f64>,
+        tape: &[f64],
+        along: Direction<'_, f64>,
+        rate: &mut [f64],
+        scratch: &mut [f64],
+    ) -> Reading<f64> {
+        let Reading { criterion, .. } = self.0.pushforward(at, tape, along, rate, scratch);
+        Reading {
+            criterion,
+            loss: criterion,
+        }
+    }
+    fn cost(&self) -> Cost {
+        self.0.cost()
+    }
+}
+
+/// φ(q) and φ'(q)
+fn lateness(q: f64) -> (f64, f64) {
+    if q < 0.5 {
+        (-libm::log1p(-q), 1.0 / (1.0 - q))
+    } else {
+        (std::f64::consts::LN_2 + 2.0 * (q - 0.5), 2.0)
+    }
+}
+
+/// Runs from this state with these hyperparameters, and differentiates if asked to.
+pub(super) fn trial(
+    outlook: &Outlook<'_>,
+    theta: &[f64],
+    state: &[f64],
+    differentiate: bool,
+    interrupt: &Interrupt,
+) -> Result<Trial, NoTrial> {
+    let (system, limit) = (Watched(outlook.system), outlook.max_steps);
+    let plan = Euler::new(1.0)
+        .until(outlook.epsilon)
+        .at_most(limit)
+        .theta_only();
+    let mut memory = memory(&plan, &system, differentiate, limit);
+    let mut run = plan
+        .record(&system, theta, state, &mut memory)
+        .map_err(NoTrial::Engine)?;
+    let first = match run.advance(0) {
+        Ok(status) if status.is_reached() => return Err(NoTrial::AtStart),
+        Ok(status) => status.iterate().criterion,
+        Err(_) => return Ok(lost(theta.len(), 0)),
+    };
+    let tail_length = (limit / 10).max(1);
+    let mut tail = Vec::new();
+    let reached = loop {
+        let done = run.iterate().steps;
+        let in_tail = done + tail_length >= limit;
+        let budget = if in_tail {
+            1
+        } else {
+            PATIENCE.min(limit - tail_length - done)
+        };
+        if interrupt.raised() {
+            return Err(NoTrial::Interrupted);
+        }
+        let status = match run.advance(budget) {
+            Ok(status) => status,
+            Err(Error::NonFinite { step }) => return Ok(lost(theta.len(), step)),
+            Err(error) => return Err(NoTrial::Engine(error)),
+        };
+        if status.is_reached() {
+            break true;
+        }
+        if in_tail {
+            tail.push(status.iterate().criterion);
+        }
+        if status.iterate().steps >= limit {
+            break false;
+        }
+    };
+    let steps = run.iterate().steps;
+    let work = Work {
+        gradients: steps + 1,
+        products: 0,
+    };
+    if reached {
+        let last = run.iterate();
+        let part = (last.previous - outlook.epsilon) / (last.previous - last.criterion);
+        let late = (steps - 1) as f64 + part;
+        let mut trial = Trial {
+            steps: Some(steps),
+            criterion: last.criterion,
+            score: libm::log1p(late),
+            gradient: vec![0.0; theta.len()],
+            work,
+        };
+        if differentiate {
+            finish(run, 1.0 / (1.0 + late), &mut trial, interrupt)?;
+        }
+        return Ok(trial);
+    }
+    // From here on, logarithms of J above its least value.
+    let gap = |j: f64| libm::log((j - outlook.floor) / (outlook.epsilon - outlook.floor));
+    let way = gap(first);
+    let left = tail.iter().map(|&j| gap(j)).sum::<f64>() / tail.len() as f64;
+    let (late, slope) = lateness(left / way);
+    let middle = limit as f64 - 0.5 * (tail.len() as f64 - 1.0);
+    let mut trial = Trial {
+        steps: None,
+        criterion: run.iterate().criterion,
+        // Not to have stopped is never better than to have stopped at the limit.
+        score: (libm::log1p(middle) + late).max(libm::log1p(limit as f64)),
+        gradient: vec![0.0; theta.len()],
+        work,
+    };
+    if differentiate {
+        let (count, begin) = (tail.len() as f64, limit + 1 - tail.len());
+        let tail = tail.as_slice();
+        let weight = |step: usize| {
+            let j = step.checked_sub(begin).and_then(|i| tail.get(i));
+            j.map_or(0.0, |j| 1.0 / (count * (j - outlook.floor)))
+        };
+        let paused = run.suspend();
+        let run = plan
+            .running_loss(weight, 0.0)
+            .resume(paused, &system, theta, state, &mut memory)
+            .map_err(NoTrial::Engine)?;
+        finish(run, slope / way, &mut trial, interrupt)?;
+    }
+    Ok(trial)
+}
+
+/// A run that left the finite numbers at this step.
+fn lost(params: usize, step: usize) -> Trial {
+    Trial {
+        steps: None,
+        criterion: f64::INFINITY,
+        score: f64::INFINITY,
+        gradient: vec![0.0; params],
+        work: Work {
+            gradients: step + 1,
+            products: 0,
+        },
+    }
+}
+
+/// Room for all steps with their records, as far as there is memory; for a run without a gradient, next to none.
+fn memory(
+    plan: &Plan<f64, Euler<f64>, NoLoss>,
+    system: &Watched<'_>,
+    differentiate: bool,
+    limit: usize,
+) -> HeapMemory<f64> {
+    if !differentiate {
+        return HeapMemory::new(plan, system, 1);
+    }
+    let dims = system.dims();
+    let slot = (dims.states + dims.tape).max(1) * size_of::<f64>();
+    let slots = (MEMORY / slot).clamp(8, limit.max(8));
+    HeapMemory::with_records(plan, system, slots)
+}
+
+/// Differentiates a run that is over, and adds `scale` times the gradient to the trial.
+fn finish<'m, W: Weights<f64>, St: dst_core::Store<f64>>(
+    run: dst_core::Run<'_, 'm, f64, Watched<'_>, Euler<f64>, W, dst_core::Recording<'m, St>>,
+    scale: f64,
+    trial: &mut Trial,
+    interrupt: &Interrupt,
+) -> Result<(), NoTrial> {
+    // Flat crossings and gradients beyond all bounds have no direction to offer: the trial then has its score alone.
+    let work = |error| match error {
+        Error::FlatCrossing { .. } | Error::NonFiniteGradient { .. } | Error::NonFinite { .. } => {
+            Ok(())
+        }
+        error => Err(NoTrial::Engine(error)),
+    };
+    let result = if run.tangent_is_cheaper() {
+        run.tangent().and_then(|mut tangent| {
+            while tangent.advance(PATIENCE)? != Progress::Done {
+                if interrupt.raised() {
+                    return Ok(None);
+                }
+            }
+            tangent.finish().map(Some)
+        })
+    } else {
+        run.adjoint().and_then(|mut adjoint| {
+            while adjoint.advance(PATIENCE)? != Progress::Done {
+                if interrupt.raised() {
+                    return Ok(None);
+                }
+            }
+            adjoint.finish().map(Some)
+        })
+    };
+    match result {
+        Ok(Some(gradient)) => {
+            for (to, from) in trial.gradient.iter_mut().zip(gradient.theta) {
+                *to += scale * from;
+            }
+            trial.work = Work {
+                gradients: gradient.evaluations.rate,
+                products: gradient.evaluations.pullback + gradient.evaluations.pushforward,
+            };
+            Ok(())
+        }
+        Ok(None) => Err(NoTrial::Interrupted),
+        Err(error) => work(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Criterion, Kind, Method, Problem};
+    use super::*;
+
+    fn score(
+        method: Method,
+        theta: &[f64],
+        max_steps: usize,
+        criterion: Criterion,
+        differentiate: bool,
+    ) -> Trial {
+        let problem = Problem::built_in(Kind::Quadratic, 0.0, 1).unwrap();
+        let system = method.system(&*problem.objective, criterion.optimality());
+        let (epsilon, floor) = criterion.level(1e-4, &problem);
+        let outlook = Outlook {
+            system: &*system,
+            epsilon,
+            floor,
+            max_steps,
+        };
+        let state = method.state(&problem.start(1, 0));
+        trial(&outlook, theta, &state, differentiate, &Interrupt::never()).unwrap()
+    }
+
+    /// The gradient of the score against differences of it: where runs stop, and where they do not.
+    #[test]
+    fn the_gradient_of_the_score() {
+        for method in Method::ALL {
+            for max_steps in [2000, 60] {
+                for criterion in Criterion::ALL {
+                    let mut theta = method.textbook(10.0, 100);
+                    if method == Method::Adam {
+                        theta[0] = 0.1;
+                    }
+                    let at = score(method, &theta, max_steps, criterion, true);
+                    assert_eq!(at.steps.is_some(), max_steps == 2000, "{method:?} {at:?}");
+                    assert!(at.work.products > 0 && at.work.gradients >= max_steps.min(61));
+                    for i in [0, at.gradient.len() - 1] {
+                        let d = 1e-7 * theta[i];
+                        let moved = |by: f64| {
+                            let mut theta = theta.clone();
+                            theta[i] += by;
+                            score(method, &theta, max_steps, criterion, false).score
+                        };
+                        let difference = (moved(d) - moved(-d)) / (2.0 * d);
+                        let error = (difference - at.gradient[i]).abs();
+                        let size = difference.abs().max(1e-3 / theta[i]);
+                        assert!(
+                            error < 1e-4 * size,
+                            "{method:?} {criterion:?} {max_steps} {i}: {} against {difference}",
+                            at.gradient[i]
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_scale_goes_on_where_runs_do_not_stop() {
+        // Ever larger steps, ever worse: slow, on the spot, diverging, beyond all numbers.
+        let scores: Vec<f64> = [0.19, 0.1999, 0.2, 0.201, 0.3, 1e6]
+            .iter()
+            .map(|&alpha| score(Method::Gd, &[alpha], 400, Criterion::GradientMax, false).score)
+            .collect();
+        assert!(scores.windows(2).all(|w| w[0] < w[1]), "{scores:?}");
+        assert!(scores[4].is_finite() && scores[5].is_infinite());
+        // Both branches meet at ½, in value and in slope.
+        let (below, above) = (lateness(0.5 - 1e-9), lateness(0.5));
+        assert!((below.0 - above.0).abs() < 1e-8 && (below.1 - above.1).abs() < 1e-8);
+        // A run that almost made it counts about as much as one that just did.
+        let n = score(Method::Gd, &[0.19], 4000, Criterion::GradientMax, false);
+        let n = n.steps.unwrap();
+        let just = |limit| score(Method::Gd, &[0.19], limit, Criterion::GradientMax, false).score;
+        let (stopped, not) = (just(n), just(n - 1));
+        assert!((stopped - not).abs() < 0.05, "{stopped} {not}");
+    }
+}
