@@ -197,7 +197,7 @@ fn errors_are_one_sentence() {
             2,
             "--data is for",
         ),
-        (&["--data", "nowhere"], 1, "set DST_DATA"),
+        (&["--data", "nowhere"], 1, "no data set 'nowhere'"),
         (&["--data", &broken], 1, ":1:3: index 0"),
         (&["--data", &single], 1, "every label is 3"),
         (&["--tolerance", "1e6"], 1, "lower --tolerance"),

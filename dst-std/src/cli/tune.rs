@@ -1,12 +1,12 @@
 //! `dst tune`: hyperparameters that make a method stop sooner, found by descending its stopping time.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::arguments::{positive, positive_count};
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{Failure, output};
-use crate::data::read_libsvm_file;
+use crate::data::{data_folder, load};
 use crate::linalg::threads;
 use crate::report::{Interrupt, OutDir, Progress, short};
 use crate::tune::{
@@ -41,9 +41,9 @@ pub(super) struct Args {
     /// quadratic, logistic, svm or rosenbrock; svm if there is --data, else quadratic.
     #[arg(long, value_name = "P", value_parser = kind)]
     problem: Option<Kind>,
-    /// A file in LIBSVM format, or the name of one in the directory DST_DATA.
-    #[arg(long, value_name = "FILE")]
-    data: Option<PathBuf>,
+    /// A file in LIBSVM format, or the name of one in the directory DST_DATA; a1a, a2a, a3a and w3a are made up if there is none.
+    #[arg(long, value_name = "FILE|NAME")]
+    data: Option<String>,
     /// gd, heavy-ball, nesterov, adam or preconditioned.
     #[arg(long, value_name = "M", default_value = "heavy-ball", value_parser = method)]
     method: Method,
@@ -120,27 +120,6 @@ fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The file itself, or the one of this name in the directory `DST_DATA`.
-fn locate(data: &Path) -> Result<PathBuf, Failure> {
-    if data.is_file() {
-        return Ok(data.to_owned());
-    }
-    let folder = std::env::var_os("DST_DATA").map(PathBuf::from);
-    let beside = folder.as_ref().map(|folder| folder.join(data));
-    match (beside, folder) {
-        (Some(path), _) if path.is_file() => Ok(path),
-        (_, Some(folder)) => Err(Failure::NoAnswer(format!(
-            "--data '{}' is neither a file nor in DST_DATA ({})",
-            data.display(),
-            folder.display()
-        ))),
-        _ => Err(Failure::NoAnswer(format!(
-            "--data '{}' is no file; give its path, or set DST_DATA to the directory of the data sets",
-            data.display()
-        ))),
-    }
-}
-
 fn problem(args: &Args) -> Result<Problem, Failure> {
     let default = if args.data.is_some() {
         Kind::Svm
@@ -163,12 +142,14 @@ fn problem(args: &Args) -> Result<Problem, Failure> {
             kind.name()
         )));
     }
-    let path = locate(data)?;
-    let examples = read_libsvm_file(&path).map_err(|e| Failure::NoAnswer(e.to_string()))?;
-    let name = path
-        .file_stem()
-        .map_or_else(|| "data".into(), |name| name.to_string_lossy());
-    Problem::on_data(kind, &name, examples, args.reg).map_err(Failure::NoAnswer)
+    let set = load(data, data_folder().as_deref())
+        .map_err(|reason| Failure::NoAnswer(format!("--data: {reason}")))?;
+    let name = if set.synthetic {
+        format!("{}-synthetic", set.name)
+    } else {
+        set.name
+    };
+    Problem::on_data(kind, &name, set.examples, args.reg).map_err(Failure::NoAnswer)
 }
 
 /// The result, and where the picture is.
