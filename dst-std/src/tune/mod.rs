@@ -15,9 +15,11 @@
 //! | `grid` | the comparison |
 //! | `show` | pictures |
 
+mod config;
 mod descent;
 mod grid;
 mod method;
+mod outcome;
 mod problem;
 mod show;
 mod team;
@@ -25,11 +27,12 @@ mod team;
 mod tests;
 mod trial;
 
-use dst_core::{Optimality, System};
-use serde::Serialize;
+use dst_core::System;
 
+pub use config::{Config, Criterion};
 pub use descent::End;
 pub use method::Method;
+pub use outcome::{Counts, Outcome, Round, Setting};
 pub use problem::{Kind, Problem};
 pub use show::picture;
 pub use trial::Work;
@@ -49,128 +52,6 @@ const CHOICE: usize = 8;
 /// Stages at which the held-out starts are looked at for the picture, at the most.
 const LOOKS: usize = 12;
 
-/// When a run stops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Criterion {
-    /// max |∇f| ≤ tolerance
-    #[default]
-    GradientMax,
-    /// ‖∇f‖ ≤ tolerance
-    GradientNorm,
-    /// f − min f ≤ tolerance
-    ValueGap,
-}
-
-impl Criterion {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::GradientMax, Self::GradientNorm, Self::ValueGap];
-
-    /// As the command line knows it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::GradientMax => "gradient-max",
-            Self::GradientNorm => "gradient-norm",
-            Self::ValueGap => "value-gap",
-        }
-    }
-
-    /// As people write it.
-    pub fn formula(self) -> &'static str {
-        match self {
-            Self::GradientMax => "max |∇f|",
-            Self::GradientNorm => "‖∇f‖",
-            Self::ValueGap => "f − min f",
-        }
-    }
-
-    fn optimality(self) -> Optimality {
-        match self {
-            Self::GradientMax => Optimality::ResidualMax,
-            Self::GradientNorm => Optimality::ResidualSquared,
-            Self::ValueGap => Optimality::Value,
-        }
-    }
-
-    /// The ε of the engine's J, and the least value that J can have.
-    fn level(self, tolerance: f64, problem: &Problem) -> (f64, f64) {
-        match self {
-            Self::GradientMax => (tolerance, 0.0),
-            Self::GradientNorm => (tolerance * tolerance, 0.0),
-            Self::ValueGap => {
-                let least = problem.least();
-                (least + tolerance, least)
-            }
-        }
-    }
-
-    /// From the engine's J to the number that is held against the tolerance.
-    fn shown(self, j: f64, floor: f64) -> f64 {
-        match self {
-            Self::GradientMax => j,
-            Self::GradientNorm => j.sqrt(),
-            Self::ValueGap => j - floor,
-        }
-    }
-}
-
-/// What to tune, and how hard.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// The method.
-    pub method: Method,
-    /// When a run stops.
-    pub criterion: Criterion,
-    /// At which value.
-    pub tolerance: f64,
-    /// Runs are given up after this many iterations.
-    pub max_steps: usize,
-    /// Starting points to tune on.
-    pub starts: usize,
-    /// Starting points to look at afterwards.
-    pub held_out: usize,
-    /// Rounds of the descent, at the most.
-    pub rounds: usize,
-    /// Of the starting points.
-    pub seed: u64,
-    /// The step size to begin with, instead of the textbook's.
-    pub alpha: Option<f64>,
-    /// The momentum to begin with (Adam: β₁), instead of the textbook's.
-    pub beta: Option<f64>,
-}
-
-impl Config {
-    /// For this method, with values that suit most problems.
-    pub fn new(method: Method) -> Self {
-        Self {
-            method,
-            criterion: Criterion::default(),
-            tolerance: 1e-4,
-            max_steps: 2000,
-            starts: 16,
-            held_out: 32,
-            rounds: 40,
-            seed: 1,
-            alpha: None,
-            beta: None,
-        }
-    }
-
-    /// The hyperparameters to begin with.
-    fn first(&self, problem: &Problem) -> Vec<f64> {
-        let dim = problem.objective.dim();
-        let mut theta = self.method.textbook(problem.lipschitz, dim);
-        for (i, theta) in theta.iter_mut().enumerate() {
-            let asked = match self.method.role(i) {
-                method::Role::Step => self.alpha,
-                method::Role::Momentum if i == 1 => self.beta,
-                method::Role::Momentum => None,
-            };
-            *theta = asked.unwrap_or(*theta);
-        }
-        theta
-    }
-}
-
 /// A method on a problem, ready to be run.
 #[derive(Clone, Copy)]
 struct Outlook<'a> {
@@ -179,105 +60,6 @@ struct Outlook<'a> {
     /// The least value of J.
     floor: f64,
     max_steps: usize,
-}
-
-/// How many iterations some runs took.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Counts {
-    /// N for every starting point; none where the limit came first.
-    pub steps: Vec<Option<usize>>,
-    /// The middle one, the larger of two; none if it is beyond the limit.
-    pub median: Option<usize>,
-    /// The largest; none if it is beyond the limit.
-    pub worst: Option<usize>,
-    /// The share of runs that met the tolerance.
-    pub reached: f64,
-    /// The mean, where runs that did not stop are counted by extrapolation (the geometric mean of N + 1, less one).
-    pub mean: f64,
-    /// The largest value at the end of a run of what is held against the tolerance.
-    pub residual: f64,
-}
-
-impl Counts {
-    fn new(trials: &[Trial], criterion: Criterion, floor: f64) -> Self {
-        let steps: Vec<Option<usize>> = trials.iter().map(|trial| trial.steps).collect();
-        let mut sorted = steps.clone();
-        // Those that did not stop are the last.
-        sorted.sort_by_key(|steps| steps.unwrap_or(usize::MAX));
-        let count = trials.len().max(1) as f64;
-        let score = trials.iter().map(|trial| trial.score).sum::<f64>() / count;
-        Self {
-            median: sorted.get(sorted.len() / 2).copied().flatten(),
-            worst: sorted.last().copied().flatten(),
-            reached: steps.iter().flatten().count() as f64 / count,
-            mean: libm::expm1(score),
-            residual: trials.iter().fold(0.0, |max, trial| {
-                f64::max(max, criterion.shown(trial.criterion, floor))
-            }),
-            steps,
-        }
-    }
-}
-
-/// Hyperparameters and what they achieve.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Setting {
-    /// In the order of the method; `preconditioned` has one per variable.
-    pub theta: Vec<f64>,
-    /// On the starts that were tuned on.
-    pub training: Counts,
-    /// On starts that had no part in it.
-    pub held_out: Counts,
-    /// What it took to find them.
-    pub work: Work,
-}
-
-/// A point on the way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Round {
-    /// 0 is the start.
-    pub round: usize,
-    /// The hyperparameters; of `preconditioned`, their geometric mean.
-    pub theta: Vec<f64>,
-    /// The mean over the training starts, as in [`Counts::mean`].
-    pub training: f64,
-    /// The median over the held-out starts, where it was looked at and is within the limit.
-    pub held_out: Option<usize>,
-    /// Evaluations spent until here.
-    pub work: Work,
-}
-
-/// The result.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
-    /// The name of the problem.
-    pub problem: String,
-    /// Its size in words.
-    pub size: String,
-    /// The name of the method.
-    pub method: &'static str,
-    /// The names of the hyperparameters.
-    pub parameters: &'static [&'static str],
-    /// The name of the criterion.
-    pub criterion: &'static str,
-    /// Where runs stop.
-    pub tolerance: f64,
-    /// Where they are given up.
-    pub max_steps: usize,
-    /// The seed of the starting points.
-    pub seed: u64,
-    /// The textbook's values, or those asked for.
-    pub before: Setting,
-    /// The tuned ones.
-    pub tuned: Setting,
-    /// What a grid search finds with the same number of evaluations; none after Ctrl-C.
-    pub grid: Option<Setting>,
-    /// The points that it tried.
-    pub grid_points: usize,
-    /// The way from `before` to `tuned`.
-    pub rounds: Vec<Round>,
-    /// Why it ended there.
-    pub end: End,
 }
 
 /// Tunes. Ctrl-C keeps the best so far; before anything is known it is a failure.
