@@ -112,7 +112,7 @@ impl Config {
     }
 
     /// The hyperparameters to begin with.
-    fn first(&self, problem: &Problem) -> Vec<f64> {
+    pub(super) fn first(&self, problem: &Problem) -> Vec<f64> {
         let dim = problem.objective.dim();
         let mut theta = self.method.textbook(problem.lipschitz, dim);
         for (i, theta) in theta.iter_mut().enumerate() {
