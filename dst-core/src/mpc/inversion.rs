@@ -1,0 +1,75 @@
+//! K = (H + GᵀRG)⁻¹ in place, a pivot at a time.
+//!
+//! Gauss–Jordan without exchange of rows, which a positive definite matrix does not need. A pivot is n² multiply-adds, as much as
+//! the product with K in one iteration: a control loop can afford a few per tick, and so adapts its weights without ever
+//! missing a deadline.
+
+use crate::scalar::Scalar;
+
+/// An inversion under way: plain data, the matrix stays with the caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Inversion {
+    size: usize,
+    pivots: usize,
+}
+
+impl Inversion {
+    /// Of an n × n matrix.
+    pub const fn new(size: usize) -> Self {
+        Self { size, pivots: 0 }
+    }
+
+    /// Pivots still to be done.
+    pub const fn remaining(&self) -> usize {
+        self.size - self.pivots
+    }
+
+    /// At most `budget` pivots; true when `matrix` holds the inverse. `row` has n entries. False for ever if the matrix is not
+    /// positive definite.
+    pub fn advance<S: Scalar>(&mut self, matrix: &mut [S], row: &mut [S], budget: usize) -> bool {
+        for _ in 0..budget.min(self.remaining()) {
+            if !pivot(matrix, row, self.size, self.pivots) {
+                return false;
+            }
+            self.pivots += 1;
+        }
+        self.remaining() == 0
+    }
+
+    /// All of it at once.
+    pub fn complete<S: Scalar>(mut self, matrix: &mut [S], row: &mut [S]) -> bool {
+        self.advance(matrix, row, self.size)
+    }
+}
+
+fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool {
+    let Some(source) = matrix.chunks_exact(n.max(1)).nth(k) else {
+        return false;
+    };
+    crate::scalar::copy(row, source);
+    let Some(head) = row.get_mut(k) else {
+        return false;
+    };
+    // Asked this way round, a NaN is no pivot.
+    if !(*head > S::ZERO) {
+        return false;
+    }
+    let inverse = S::ONE / *head;
+    // The column k of what is left below becomes that of the inverse.
+    *head = S::ONE;
+    for (i, target) in matrix.chunks_exact_mut(n.max(1)).enumerate() {
+        if i == k {
+            for (t, &r) in target.iter_mut().zip(row.iter()) {
+                *t = inverse * r;
+            }
+        } else if let Some(entry) = target.get_mut(k) {
+            let factor = *entry * inverse;
+            *entry = S::ZERO;
+            for (t, &r) in target.iter_mut().zip(row.iter()) {
+                *t -= factor * r;
+            }
+        }
+    }
+    true
+}

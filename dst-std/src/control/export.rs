@@ -1,0 +1,1 @@
+//! The tuned controller as source text.
