@@ -90,12 +90,19 @@ impl<'a, S: Scalar> Admm<'a, S> {
                 };
             }
         };
-        let states = z.chunks_exact(m).zip(y.chunks_exact(m)).zip(tape.chunks_exact(m));
+        let states = z
+            .chunks_exact(m)
+            .zip(y.chunks_exact(m))
+            .zip(tape.chunks_exact(m));
         for (b, (block, ((z, y), q))) in self.solver.blocks().zip(states).enumerate() {
             let (stationarity, rest) = split_mut(scratch, m);
             let (dual, _) = split_mut(rest, self.shape().variables());
             let data = phase.weights.iter().zip(block.lower).zip(block.upper);
-            let rows = z.iter().zip(y).zip(q).zip(data.zip(stationarity.iter_mut()));
+            let rows = z
+                .iter()
+                .zip(y)
+                .zip(q)
+                .zip(data.zip(stationarity.iter_mut()));
             for (i, (((&z, &y), &q), (((&r, &lo), &hi), e))) in rows.enumerate() {
                 let alpha = phase.relaxation;
                 let next = clip(alpha * q + (S::ONE - alpha) * z + y / r, lo, hi);
@@ -184,7 +191,10 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
         let (z, y) = split(at.x, half);
         let (rate_z, rate_y) = split(seed.rate, half);
         let (z_bar, y_bar) = split_mut(bar.x, half);
-        let inputs = z.chunks_exact(m).zip(y.chunks_exact(m)).zip(tape.chunks_exact(m));
+        let inputs = z
+            .chunks_exact(m)
+            .zip(y.chunks_exact(m))
+            .zip(tape.chunks_exact(m));
         let seeds = rate_z.chunks_exact(m).zip(rate_y.chunks_exact(m));
         let bars = z_bar.chunks_exact_mut(m).zip(y_bar.chunks_exact_mut(m));
         let blocks = self.solver.blocks().zip(inputs).zip(seeds.zip(bars));
@@ -208,10 +218,15 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
             let primal = here.filter(|w| !w.dual);
             let data = phase.weights.iter().zip(block.lower).zip(block.upper);
             let rows = z.iter().zip(y).zip(q).zip(az.iter().zip(ay)).zip(data);
-            let outputs = z_bar.iter_mut().zip(y_bar.iter_mut()).zip(weights_bar.iter_mut());
+            let outputs = z_bar
+                .iter_mut()
+                .zip(y_bar.iter_mut())
+                .zip(weights_bar.iter_mut());
             let outputs = outputs.zip(q_bar.iter_mut().zip(e_bar.iter()));
-            for (i, (((((&z, &y), &q), (&az, &ay)), ((&r, &lo), &hi)), (((zb, yb), rb), (qb, &eb)))) in
-                rows.zip(outputs).enumerate()
+            for (
+                i,
+                (((((&z, &y), &q), (&az, &ay)), ((&r, &lo), &hi)), (((zb, yb), rb), (qb, &eb))),
+            ) in rows.zip(outputs).enumerate()
             {
                 let v = alpha * q + (S::ONE - alpha) * z;
                 let t = v + y / r;
@@ -253,7 +268,10 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
             crate::scalar::copy(head, right_bar);
             self.solver.qp.extend(q_bar);
             let rows = z.iter().zip(q).zip(q_bar.iter()).zip(phase.weights);
-            let outputs = z_bar.iter_mut().zip(y_bar.iter_mut()).zip(weights_bar.iter_mut());
+            let outputs = z_bar
+                .iter_mut()
+                .zip(y_bar.iter_mut())
+                .zip(weights_bar.iter_mut());
             for ((((&z, &q), &wb), &r), ((zb, yb), rb)) in rows.zip(outputs) {
                 *zb += r * wb;
                 *yb -= wb;

@@ -12,12 +12,17 @@ use crate::scalar::Scalar;
 pub struct Inversion {
     size: usize,
     pivots: usize,
+    failed: bool,
 }
 
 impl Inversion {
     /// Of an n × n matrix.
     pub const fn new(size: usize) -> Self {
-        Self { size, pivots: 0 }
+        Self {
+            size,
+            pivots: 0,
+            failed: false,
+        }
     }
 
     /// Pivots still to be done.
@@ -25,11 +30,16 @@ impl Inversion {
         self.size - self.pivots
     }
 
-    /// At most `budget` pivots; true when `matrix` holds the inverse. `row` has n entries. False for ever if the matrix is not
-    /// positive definite.
+    /// Did it meet a pivot that is not positive? Then there is no inverse to wait for.
+    pub const fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// At most `budget` pivots; true when `matrix` holds the inverse. `row` has n entries. See [`failed`](Self::failed).
     pub fn advance<S: Scalar>(&mut self, matrix: &mut [S], row: &mut [S], budget: usize) -> bool {
         for _ in 0..budget.min(self.remaining()) {
-            if !pivot(matrix, row, self.size, self.pivots) {
+            self.failed = self.failed || !pivot(matrix, row, self.size, self.pivots);
+            if self.failed {
                 return false;
             }
             self.pivots += 1;

@@ -59,7 +59,10 @@ impl<'a, S: Scalar> Knobs<'a, S> {
     /// Writes R and α of every phase; `params` is as long as [`Phases::params`].
     pub fn params(&self, theta: &[S], params: &mut [S]) {
         let (width, m) = (self.per_phase(), self.base.len());
-        for (knobs, params) in theta.chunks_exact(width + 1).zip(params.chunks_exact_mut(m + 1)) {
+        for (knobs, params) in theta
+            .chunks_exact(width + 1)
+            .zip(params.chunks_exact_mut(m + 1))
+        {
             let (knobs, a) = split(knobs, width);
             for ((r, &base), row) in params.iter_mut().zip(self.base).zip(self.rows()) {
                 *r = base * dot(row, knobs).exp();
@@ -73,7 +76,9 @@ impl<'a, S: Scalar> Knobs<'a, S> {
     /// θ̄ ← from the cotangent of the parameters; `params` are those of this θ.
     pub fn pull(&self, params: &[S], params_bar: &[S], theta_bar: &mut [S]) {
         let (width, m) = (self.per_phase(), self.base.len());
-        let phases = params.chunks_exact(m + 1).zip(params_bar.chunks_exact(m + 1));
+        let phases = params
+            .chunks_exact(m + 1)
+            .zip(params_bar.chunks_exact(m + 1));
         for ((params, bars), out) in phases.zip(theta_bar.chunks_exact_mut(width + 1)) {
             out.fill(S::ZERO);
             for ((&r, &bar), row) in params.iter().zip(bars).take(m).zip(self.rows()) {
@@ -100,14 +105,15 @@ impl Inversion {
         inverses: &mut [S],
         row: &mut [S],
     ) -> bool {
-        let Shape { .. } = qp.shape;
         let entries = qp.shape.inverse_entries().max(1);
         let phases = params.chunks_exact(qp.shape.phase_params());
-        phases.zip(inverses.chunks_exact_mut(entries)).all(|(params, inverse)| {
-            let (weights, _) = split(params, qp.shape.rows());
-            qp.normal_matrix(hessian, weights, inverse);
-            Self::new(qp.shape.variables()).complete(inverse, row)
-        })
+        phases
+            .zip(inverses.chunks_exact_mut(entries))
+            .all(|(params, inverse)| {
+                let (weights, _) = split(params, qp.shape.rows());
+                qp.normal_matrix(hessian, weights, inverse);
+                Self::new(qp.shape.variables()).complete(inverse, row)
+            })
     }
 }
 

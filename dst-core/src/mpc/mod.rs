@@ -30,7 +30,8 @@ mod momentum;
 mod qp;
 mod step;
 #[cfg(feature = "libm")]
-
+mod tuner;
+#[cfg(feature = "libm")]
 #[cfg(feature = "libm")]
 pub use admm::Admm;
 pub use controller::{Controller, Outcome, Tick};
@@ -41,6 +42,8 @@ pub use knobs::Knobs;
 pub use momentum::ProjectedMomentum;
 pub use qp::{Instance, Qp, Shape, Tolerance};
 pub use step::{Phase, Phases, Residual, Solver};
+#[cfg(feature = "libm")]
+pub use tuner::{Tuner, TunerStage};
 
 #[cfg(test)]
 mod tests;

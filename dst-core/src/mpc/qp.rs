@@ -118,8 +118,8 @@ impl<'a, S: Scalar> Qp<'a, S> {
         let n = self.shape.variables();
         let (inputs, outputs) = split(weights, n);
         crate::scalar::copy(matrix, hessian);
-        let rows = matrix.chunks_exact_mut(n.max(1)).zip(inputs).enumerate();
-        for (i, ((row, &weight), (zeros, column))) in rows.map(|(i, r)| (i, r)).zip(self.columns()).map(|((i, r), c)| (i, (r, c))) {
+        let rows = matrix.chunks_exact_mut(n.max(1)).zip(inputs);
+        for (i, ((row, &weight), (zeros, column))) in rows.zip(self.columns()).enumerate() {
             if let Some(entry) = row.get_mut(i) {
                 *entry += weight;
             }
@@ -151,7 +151,11 @@ pub struct Instance<'a, S> {
 impl<S: Scalar> Instance<'_, S> {
     /// Lengths, and that no bound is a NaN or above its other.
     pub fn check(&self, shape: Shape) -> Result<(), Error> {
-        exact(Argument::Model, shape.blocks * shape.variables(), self.linear.len())?;
+        exact(
+            Argument::Model,
+            shape.blocks * shape.variables(),
+            self.linear.len(),
+        )?;
         let rows = shape.blocks * shape.rows();
         exact(Argument::Bounds, rows, self.lower.len())?;
         exact(Argument::Bounds, rows, self.upper.len())?;

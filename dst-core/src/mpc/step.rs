@@ -41,8 +41,16 @@ impl<'a, S: Scalar> Phases<'a, S> {
 
     /// Lengths.
     pub fn check(&self, shape: Shape) -> Result<(), Error> {
-        exact(Argument::Theta, self.len() * shape.phase_params(), self.params.len())?;
-        exact(Argument::Model, self.len() * shape.inverse_entries(), self.inverses.len())
+        exact(
+            Argument::Theta,
+            self.len() * shape.phase_params(),
+            self.params.len(),
+        )?;
+        exact(
+            Argument::Model,
+            self.len() * shape.inverse_entries(),
+            self.inverses.len(),
+        )
     }
 
     /// Which phase an iteration belongs to.

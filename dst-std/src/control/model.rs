@@ -226,7 +226,9 @@ fn riccati(a: &Matrix, b: &Matrix, q: &Matrix, r: &Matrix) -> Option<Matrix> {
         let pa = p.times(a);
         let gain = r.plus(&bt.times(&p).times(b)).inverse()?;
         let cross = bt.times(&pa);
-        let next = q.plus(&at.times(&pa)).minus(&cross.transposed().times(&gain).times(&cross));
+        let next = q
+            .plus(&at.times(&pa))
+            .minus(&cross.transposed().times(&gain).times(&cross));
         // The difference of symmetric terms is so to rounding; without this the error would grow.
         let next = Matrix::from_fn(p.rows, p.rows, |i, j| 0.5 * (next.at(i, j) + next.at(j, i)));
         if !next.entries.iter().all(|e| e.is_finite()) {
@@ -250,7 +252,9 @@ mod tests {
         // p = q + a²p − a²p²b²/(r + b²p): b²p² + (r − q·b² − a²·r)p − q·r = 0
         let (a, b, q, r) = (1.2, 0.5, 2.0, 0.7);
         let one = |v: f64| Matrix::from_fn(1, 1, |_, _| v);
-        let found = riccati(&one(a), &one(b), &one(q), &one(r)).unwrap().at(0, 0);
+        let found = riccati(&one(a), &one(b), &one(q), &one(r))
+            .unwrap()
+            .at(0, 0);
         let half: f64 = (r - q * b * b - a * a * r) / (2.0 * b * b);
         let exact = -half + (half * half + q * r / (b * b)).sqrt();
         assert!((found - exact).abs() < 1e-11, "{found} {exact}");

@@ -2,7 +2,7 @@
 //!
 //! *Safety filter*: four equal axes, each a double integrator with h = 0.05. Keep |u| ≤ 3, |position| ≤ 1, |velocity| ≤ 1 over nine
 //! stages and stay as close as possible to what a nominal PD controller wants, which follows a sine that leaves the box. A tick
-//! starts anywhere from where braking in time is possible.
+//! starts anywhere from where braking in time is possible, a stage late even.
 //!
 //! *Quadrotor*: the Crazyflie, linearised at hover, twelve states at 20 Hz, |u| ≤ 0.5, nine stages. A, B and the weights are those
 //! that TinyMPC publishes (`quadrotor_20hz`, MIT licence).
@@ -90,7 +90,9 @@ const CRAZYFLIE_B: [[f64; 4]; 12] = [
     [-13.8353509, 15.2139209, 13.8784751, -15.2570451],
     [0.9873856, -0.361182, -1.392188, 0.7659845],
 ];
-const CRAZYFLIE_Q: [f64; 12] = [100.0, 100.0, 100.0, 4.0, 4.0, 400.0, 4.0, 4.0, 4.0, 2.0408163, 2.0408163, 4.0];
+const CRAZYFLIE_Q: [f64; 12] = [
+    100.0, 100.0, 100.0, 4.0, 4.0, 400.0, 4.0, 4.0, 4.0, 2.0408163, 2.0408163, 4.0,
+];
 const CRAZYFLIE_R: [f64; 4] = [4.0; 4];
 
 /// The Crazyflie as anybody would write down their own plant.
@@ -223,15 +225,9 @@ pub fn safety_filter() -> Plant {
     }
 }
 
-/// How far an axis goes until it stands, braking as hard as it may.
-fn braking_distance(mut v: f64) -> f64 {
-    let mut distance = 0.0;
-    while v > 0.0 {
-        let next = (v - ACCELERATION * H).max(0.0);
-        distance += 0.5 * H * (v + next);
-        v = next;
-    }
-    distance
+/// How far an axis goes until it stands, if it brakes as hard as it may from the next stage on.
+fn braking_distance(speed: f64) -> f64 {
+    H * speed + 0.5 * speed * speed / ACCELERATION
 }
 
 fn safety_tick(seed: u64, index: u64) -> (Vec<f64>, Vec<f64>) {

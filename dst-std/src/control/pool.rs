@@ -16,7 +16,10 @@ pub struct Pool<S> {
 
 impl<S: Scalar> Pool<S> {
     /// The program of every state (block after block), with an optional term d of g.
-    pub fn of_states(program: &Program<S>, states: impl IntoIterator<Item = (Vec<S>, Vec<S>)>) -> Self {
+    pub fn of_states(
+        program: &Program<S>,
+        states: impl IntoIterator<Item = (Vec<S>, Vec<S>)>,
+    ) -> Self {
         let shape = program.shape;
         let n = shape.variables();
         let mut pool = Self {

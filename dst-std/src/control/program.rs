@@ -86,7 +86,11 @@ impl Program<f64> {
         }
         let mut next = self.outputs.iter();
         for j in 0..n {
-            for row in rows.iter_mut().skip(n + j / inputs * outputs).take(outputs * (stages - j / inputs)) {
+            for row in rows
+                .iter_mut()
+                .skip(n + j / inputs * outputs)
+                .take(outputs * (stages - j / inputs))
+            {
                 row[j] = *next.next().unwrap_or(&0.0);
             }
         }

@@ -5,12 +5,12 @@
 //! setting that is kept is the one with the least ½ mean + ½ p99 on the whole pool, in the precision of the device.
 
 use dst_core::Error;
-use dst_core::mpc::{Knobs, Phases};
+use dst_core::mpc::Knobs;
 use rayon::prelude::*;
 
 use super::gradient::differentiate;
 use super::pool::Pool;
-use super::program::{Program, cast};
+use super::program::Program;
 use super::score::{Score, iterations};
 use super::tuned::Tuned;
 use crate::data::random::bits;
@@ -39,11 +39,18 @@ impl Knobset {
         // Centred, so that the slope leaves the level alone.
         let logs: Vec<f64> = (1..=stages).map(|k| libm::log(k as f64)).collect();
         let mean = logs.iter().sum::<f64>() / stages as f64;
-        Self::by_place(program, base, switches, 2 * kinds.len(), |row, kind, stage| {
-            let _ = kinds;
-            row[2 * kind] = 1.0;
-            row[2 * kind + 1] = logs[stage] - mean;
-        }, kinds)
+        Self::by_place(
+            program,
+            base,
+            switches,
+            2 * kinds.len(),
+            |row, kind, stage| {
+                let _ = kinds;
+                row[2 * kind] = 1.0;
+                row[2 * kind + 1] = logs[stage] - mean;
+            },
+            kinds,
+        )
     }
 
     /// One knob for every kind and stage.
@@ -54,9 +61,16 @@ impl Knobset {
         switches: &[usize],
     ) -> Self {
         let stages = program.shape.stages;
-        Self::by_place(program, base, switches, stages * kinds.len(), |row, kind, stage| {
-            row[kind * stages + stage] = 1.0;
-        }, kinds)
+        Self::by_place(
+            program,
+            base,
+            switches,
+            stages * kinds.len(),
+            |row, kind, stage| {
+                row[kind * stages + stage] = 1.0;
+            },
+            kinds,
+        )
     }
 
     /// `fill` writes the row of Φ of a constraint of this kind and stage.
@@ -140,6 +154,8 @@ pub struct Options {
     pub rate: f64,
     /// Weight of the tail.
     pub tail: f64,
+    /// The gradient of an instance is shortened to this many times its N.
+    pub clip: f64,
     /// Iterations allowed.
     pub cap: u32,
     /// Where batches come from.
@@ -154,6 +170,7 @@ impl Default for Options {
             hard: 6,
             rate: 0.08,
             tail: 0.3,
+            clip: 1.0,
             cap: 500,
             seed: 1,
         }
@@ -184,8 +201,10 @@ pub struct Training {
 
 /// How often the whole pool is looked at.
 const LOOK: usize = 5;
-/// Out of so many of the slowest are the hard ones drawn.
-const SLOWEST: usize = 30;
+/// The hard ones are drawn from the slowest of the pool: this share of it …
+const SLOWEST_SHARE: usize = 50;
+/// … or so many, if that is more.
+const SLOWEST: usize = 12;
 
 /// mean + w·tail, and the weight of every count in its gradient.
 pub fn objective(counts: &[f64], tail: f64) -> (f64, Vec<f64>) {
@@ -217,7 +236,10 @@ pub fn tune(
     let mut look = |tuned: &Tuned<f64>| {
         let tuned: Tuned<f32> = tuned.cast();
         let counts = iterations(&small, &small_pool, tuned.phases(), options.cap);
-        work += counts.iter().map(|&c| c.min(options.cap) as usize).sum::<usize>();
+        work += counts
+            .iter()
+            .map(|&c| c.min(options.cap) as usize)
+            .sum::<usize>();
         counts
     };
     let mut theta = theta.to_vec();
@@ -234,7 +256,7 @@ pub fn tune(
             let counts = look(&tuned);
             slowest.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
             let score = Score::of(&counts, options.cap);
-            if best.as_ref().is_none_or(|b| score.blend() < b.1.blend()) {
+            if best.as_ref().is_none_or(|b| score.choice() < b.1.choice()) {
                 best = Some((theta.clone(), score));
             }
             let progressed = Progressed { step, score };
@@ -254,16 +276,17 @@ pub fn tune(
         let found = found?;
         let counts: Vec<f64> = found.iter().map(|f| f.iterations).collect();
         let (_, weights) = objective(&counts, options.tail);
-        let mut params_bar = vec![0.0; tuned.params.len()];
+        let (mut gradient, mut own) = (vec![0.0; theta.len()], vec![0.0; theta.len()]);
         for (one, weight) in found.iter().zip(weights) {
             spent += one.work;
-            for (sum, g) in params_bar.iter_mut().zip(&one.gradient) {
+            knobset.knobs().pull(&tuned.params, &one.gradient, &mut own);
+            // A crossing that is nearly flat has a gradient beyond all bounds, which says nothing about the next instance.
+            let norm = own.iter().map(|g| g * g).sum::<f64>().sqrt();
+            let weight = weight * (options.clip * one.iterations / norm).min(1.0);
+            for (sum, g) in gradient.iter_mut().zip(&own) {
                 *sum += weight * g;
             }
         }
-        let mut gradient = vec![0.0; theta.len()];
-        let knobs = knobset.knobs();
-        knobs.pull(&tuned.params, &params_bar, &mut gradient);
         // Down to a fifth of the step length at the end: the last settings are compared, not wandered through.
         let decay = 1.0 - 0.8 * step as f64 / options.steps.max(1) as f64;
         adam.step(&mut theta, &gradient, decay);
@@ -282,8 +305,11 @@ fn batch(options: &Options, slowest: &[usize], step: usize) -> Vec<usize> {
     let hard = options.hard.min(options.batch);
     let stream = bits(options.seed, step as u64);
     let pick = |i: usize, of: usize| (bits(stream, i as u64) % of.max(1) as u64) as usize;
+    let few = SLOWEST
+        .max(slowest.len() / SLOWEST_SHARE)
+        .min(slowest.len());
     let random = (hard..options.batch).map(|i| pick(i, slowest.len()));
-    let worst = (0..hard).map(|i| slowest[pick(i, SLOWEST.min(slowest.len()))]);
+    let worst = (0..hard).map(|i| slowest[pick(i, few)]);
     worst.chain(random).collect()
 }
 
