@@ -6,6 +6,7 @@
 mod arguments;
 mod checkpoints;
 mod common;
+mod control;
 mod illustrate;
 mod output;
 mod reproduce;
@@ -33,6 +34,7 @@ Examples:
   dst checkpoints --slots 8 --steps 1000
   dst illustrate --theta 0.25
   dst illustrate --json
+  dst control --quick
   dst reproduce --quick
 
 Every subcommand explains itself: dst illustrate --help";
@@ -40,6 +42,7 @@ Every subcommand explains itself: dst illustrate --help";
 #[derive(Subcommand)]
 enum Command {
     Checkpoints(checkpoints::Args),
+    Control(control::Args),
     Illustrate(illustrate::Args),
     Reproduce(reproduce::Args),
 }
@@ -92,6 +95,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match cli.command {
         Command::Checkpoints(args) => checkpoints::run(&args),
+        Command::Control(args) => control::run(&args),
         Command::Illustrate(args) => illustrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
     };

@@ -27,6 +27,8 @@ pub struct Model {
     /// Bounded states: which, lower, upper.
     #[serde(default)]
     pub states: Vec<(usize, f64, f64)>,
+    /// Ticks start anywhere within plus or minus this: where the controller is tuned.
+    pub start: Vec<f64>,
     /// Stages.
     pub horizon: usize,
     /// ε_p: how far a bound may be missed.
@@ -101,6 +103,9 @@ impl Model {
         }
         if !self.r.iter().all(|r| *r > 0.0 && r.is_finite()) {
             return complain("r must be positive and finite");
+        }
+        if self.start.len() != states || !self.start.iter().all(|s| *s >= 0.0 && s.is_finite()) {
+            return complain("start must have a number that is not negative for every state");
         }
         if self.inputs.len() != inputs {
             return complain("inputs must have a pair of bounds for every input");

@@ -104,6 +104,7 @@ pub fn quadrotor_model() -> Model {
         r: CRAZYFLIE_R.to_vec(),
         inputs: vec![(-0.5, 0.5); 4],
         states: Vec::new(),
+        start: vec![1.0, 1.0, 1.0, 0.3, 0.3, 0.3, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
         horizon: 9,
         primal_tolerance: 1e-3,
         dual_tolerance: 0.04,
@@ -222,6 +223,23 @@ pub fn safety_filter() -> Plant {
         b: vec![0.5 * H * H, H],
         kinds: &[("inputs", 1), ("positions", 1), ("velocities", 1)],
         draw: safety_tick,
+    }
+}
+
+/// One axis with a regulator and bounded inputs only: well conditioned, so that projected gradient has a chance. (The condition
+/// number of the quadrotor's H is 3·10⁵, which no momentum makes up for.)
+pub fn axis_model() -> Model {
+    Model {
+        a: vec![vec![1.0, H], vec![0.0, 1.0]],
+        b: vec![vec![0.5 * H * H], vec![H]],
+        q: vec![50.0, 5.0],
+        r: vec![1.0],
+        inputs: vec![(-ACCELERATION, ACCELERATION)],
+        states: Vec::new(),
+        start: vec![1.0, 1.0],
+        horizon: 20,
+        primal_tolerance: 1e-3,
+        dual_tolerance: 1e-3,
     }
 }
 

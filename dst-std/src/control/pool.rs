@@ -81,6 +81,25 @@ impl<S: Scalar> Pool<S> {
         }
     }
 
+    /// These instances alone.
+    pub fn subset(&self, chosen: &[usize]) -> Self {
+        let gather = |part: fn(Instance<'_, S>) -> &[S]| {
+            let parts = chosen.iter().flat_map(|&i| part(self.instance(i)));
+            parts.copied().collect()
+        };
+        Self {
+            shape: self.shape,
+            linear: gather(|i| i.linear),
+            lower: gather(|i| i.lower),
+            upper: gather(|i| i.upper),
+        }
+    }
+
+    /// The first instances.
+    pub fn head(&self, count: usize) -> Self {
+        self.subset(&(0..count.min(self.len())).collect::<Vec<_>>())
+    }
+
     /// In another precision.
     pub fn cast<T: Scalar>(&self) -> Pool<T> {
         Pool {

@@ -129,6 +129,19 @@ pub fn solve_exactly(
     (steps <= 100_000).then(|| first_rows(program, &memory.z))
 }
 
+/// u of all stages at the stop, from z = y = 0.
+pub fn solve<S: Scalar>(
+    program: &Program<S>,
+    pool: &Pool<S>,
+    i: usize,
+    phases: Phases<'_, S>,
+    cap: u32,
+) -> Vec<S> {
+    let mut memory = Memory::new(program);
+    memory.solve(program, pool, i, phases, cap);
+    first_rows(program, &memory.z)
+}
+
 /// The inputs of all stages, block after block, out of z.
 pub(crate) fn first_rows<S: Scalar>(program: &Program<S>, z: &[S]) -> Vec<S> {
     let (m, n) = (program.shape.rows(), program.shape.variables());

@@ -158,6 +158,8 @@ pub struct Options {
     pub clip: f64,
     /// Iterations allowed.
     pub cap: u32,
+    /// Knobs before this one stay as they are.
+    pub first: usize,
     /// Where batches come from.
     pub seed: u64,
 }
@@ -172,6 +174,7 @@ impl Default for Options {
             tail: 0.3,
             clip: 1.0,
             cap: 500,
+            first: 0,
             seed: 1,
         }
     }
@@ -200,7 +203,7 @@ pub struct Training {
 }
 
 /// How often the whole pool is looked at.
-const LOOK: usize = 5;
+const LOOK: usize = 10;
 /// The hard ones are drawn from the slowest of the pool: this share of it …
 const SLOWEST_SHARE: usize = 50;
 /// … or so many, if that is more.
@@ -268,7 +271,7 @@ pub fn tune(
         if step == options.steps {
             break;
         }
-        let chosen = batch(options, &slowest, step);
+        let chosen = options.batch_of(&slowest, step);
         let found: Result<Vec<_>, Error> = chosen
             .par_iter()
             .map(|&i| differentiate(program, pool, i, tuned.phases(), options.cap))
@@ -287,6 +290,7 @@ pub fn tune(
                 *sum += weight * g;
             }
         }
+        gradient.iter_mut().take(options.first).for_each(|g| *g = 0.0);
         // Down to a fifth of the step length at the end: the last settings are compared, not wandered through.
         let decay = 1.0 - 0.8 * step as f64 / options.steps.max(1) as f64;
         adam.step(&mut theta, &gradient, decay);
@@ -300,17 +304,60 @@ pub fn tune(
     })
 }
 
-/// Instances of one step: random ones, and random ones of the slowest.
-fn batch(options: &Options, slowest: &[usize], step: usize) -> Vec<usize> {
-    let hard = options.hard.min(options.batch);
-    let stream = bits(options.seed, step as u64);
-    let pick = |i: usize, of: usize| (bits(stream, i as u64) % of.max(1) as u64) as usize;
-    let few = SLOWEST
-        .max(slowest.len() / SLOWEST_SHARE)
-        .min(slowest.len());
-    let random = (hard..options.batch).map(|i| pick(i, slowest.len()));
-    let worst = (0..hard).map(|i| slowest[pick(i, few)]);
-    worst.chain(random).collect()
+/// Trains the last phase alone, on the slowest of many more ticks: those that it is there for.
+///
+/// `fresh` are ticks beside the pool; only those that reach the last phase count. Where none does, nothing changes.
+pub fn secure(
+    program: &Program<f64>,
+    knobset: &Knobset,
+    theta: &[f64],
+    fresh: &Pool<f64>,
+    options: &Options,
+    interrupted: impl FnMut(Progressed) -> bool,
+) -> Result<Training, Error> {
+    let nothing = |work| Training {
+        theta: theta.to_vec(),
+        score: Score::of(&[], options.cap),
+        history: Vec::new(),
+        work,
+    };
+    let (Some(&last), Some(tuned)) = (knobset.switches.last(), knobset.tuned(program, theta)) else {
+        return Ok(nothing(0));
+    };
+    let small: Tuned<f32> = tuned.cast();
+    let counts = iterations(&program.cast(), &fresh.cast(), small.phases(), options.cap);
+    let work = counts.iter().map(|&c| c.min(options.cap) as usize).sum();
+    let mut slow: Vec<usize> = (0..counts.len()).filter(|&i| counts[i] as usize > last).collect();
+    slow.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
+    slow.truncate(MOST_SLOW);
+    if slow.is_empty() {
+        return Ok(nothing(work));
+    }
+    let options = Options {
+        first: theta.len() - (knobset.knobs().per_phase() + 1),
+        ..options.clone()
+    };
+    let training = tune(program, knobset, theta, &fresh.subset(&slow), &options, interrupted)?;
+    Ok(Training {
+        work: work + training.work,
+        ..training
+    })
+}
+
+/// No more than so many are needed to train a phase.
+const MOST_SLOW: usize = 200;
+
+impl Options {
+    /// Instances of one step: random ones of the pool, and random ones of its slowest, which `slowest` lists first.
+    pub fn batch_of(&self, slowest: &[usize], step: usize) -> Vec<usize> {
+        let hard = self.hard.min(self.batch);
+        let stream = bits(self.seed, step as u64);
+        let pick = |i: usize, of: usize| (bits(stream, i as u64) % of.max(1) as u64) as usize;
+        let few = SLOWEST.max(slowest.len() / SLOWEST_SHARE).min(slowest.len());
+        let random = (hard..self.batch).map(|i| pick(i, slowest.len()));
+        let worst = (0..hard).map(|i| slowest[pick(i, few)]);
+        worst.chain(random).collect()
+    }
 }
 
 struct Adam {

@@ -7,6 +7,7 @@
 //! lie in one directory. It polls [`Context::interrupted`] between parts, and returns what it has or
 //! [`Failure::Interrupted`].
 
+pub mod control;
 pub mod illustration;
 
 use std::fmt;
@@ -67,8 +68,15 @@ pub struct Experiment {
 }
 
 /// All experiments, in the order of the report.
-pub const ALL: &[Experiment] = &[Experiment {
-    name: "illustration",
-    title: "Illustration: a stopping time with a known gradient (Figure 1)",
-    run: illustration::experiment,
-}];
+pub const ALL: &[Experiment] = &[
+    Experiment {
+        name: "illustration",
+        title: "Illustration: a stopping time with a known gradient (Figure 1)",
+        run: illustration::experiment,
+    },
+    Experiment {
+        name: "control",
+        title: "Control loop: fewer iterations before the deadline (ours)",
+        run: control::experiment,
+    },
+];
