@@ -10,6 +10,7 @@
 
 use super::qp::{Instance, Qp, Shape, Tolerance};
 use super::step::{Phase, Phases, Solver, apply, clip};
+use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::Scalar;
@@ -90,10 +91,9 @@ impl<'a, S: Scalar> Admm<'a, S> {
                 };
             }
         };
-        let states = z
-            .chunks_exact(m)
-            .zip(y.chunks_exact(m))
-            .zip(tape.chunks_exact(m));
+        let states = pieces(z, m)
+            .zip(pieces(y, m))
+            .zip(pieces(tape, m));
         for (b, (block, ((z, y), q))) in self.solver.blocks().zip(states).enumerate() {
             let (stationarity, rest) = split_mut(scratch, m);
             let (dual, _) = split_mut(rest, self.shape().variables());
@@ -183,7 +183,7 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
             let worst = self.worst(phase, at.x, tape, scratch);
             (worst.ratio > S::from_f64(FLOOR)).then_some(worst)
         };
-        let params = bar.theta.chunks_exact_mut(shape.phase_params()).nth(number);
+        let params = pieces_mut(bar.theta, shape.phase_params()).nth(number);
         let (weights_bar, alpha_bar) = split_mut(params.unwrap_or_default(), shape.rows());
         let mut relaxation_bar = S::ZERO;
 
@@ -191,12 +191,11 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
         let (z, y) = split(at.x, half);
         let (rate_z, rate_y) = split(seed.rate, half);
         let (z_bar, y_bar) = split_mut(bar.x, half);
-        let inputs = z
-            .chunks_exact(m)
-            .zip(y.chunks_exact(m))
-            .zip(tape.chunks_exact(m));
-        let seeds = rate_z.chunks_exact(m).zip(rate_y.chunks_exact(m));
-        let bars = z_bar.chunks_exact_mut(m).zip(y_bar.chunks_exact_mut(m));
+        let inputs = pieces(z, m)
+            .zip(pieces(y, m))
+            .zip(pieces(tape, m));
+        let seeds = pieces(rate_z, m).zip(pieces(rate_y, m));
+        let bars = pieces_mut(z_bar, m).zip(pieces_mut(y_bar, m));
         let blocks = self.solver.blocks().zip(inputs).zip(seeds.zip(bars));
         for (b, ((block, ((z, y), q)), ((az, ay), (z_bar, y_bar)))) in blocks.enumerate() {
             let (q_bar, rest) = split_mut(scratch, m);

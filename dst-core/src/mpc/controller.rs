@@ -4,8 +4,11 @@
 //! g = F·x + d and the bounds lo − E·x, hi − E·x from the measured state, shifts the last solution by a stage, iterates, and returns
 //! the inputs of the first stage: those of z, which keep their bounds exactly however early the deadline comes.
 
+use core::cell::Cell;
+
 use super::qp::{Instance, Qp, Shape, Tolerance};
 use super::step::{Phases, Residual, Solver};
+use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled, copy};
@@ -181,12 +184,12 @@ impl<S: Scalar> Controller<'_, S> {
     /// Every stage takes over the values of the next; the last keeps its own.
     fn shift(&self, values: &mut [S]) {
         let n = self.shape.variables();
-        for block in values.chunks_exact_mut(self.shape.rows().max(1)) {
+        for block in pieces_mut(values, self.shape.rows()) {
             let (inputs, outputs) = split_mut(block, n);
             for (part, width) in [(inputs, self.shape.inputs), (outputs, self.shape.outputs)] {
-                let end = part.len();
-                if width > 0 && width <= end {
-                    part.copy_within(width..end, 0);
+                let cells = Cell::from_mut(part).as_slice_of_cells();
+                for (to, from) in cells.iter().zip(cells.iter().skip(width)) {
+                    to.set(from.get());
                 }
             }
         }
@@ -198,9 +201,9 @@ impl<S: Scalar> Controller<'_, S> {
         let (m, n) = (shape.rows().max(1), shape.variables());
         memory.linear.fill(S::ZERO);
         copy(memory.linear, extra);
-        let states = x.chunks_exact(self.states.max(1));
-        for (linear, x) in memory.linear.chunks_exact_mut(n.max(1)).zip(states.clone()) {
-            for (column, &x) in self.linear.chunks_exact(n.max(1)).zip(x) {
+        let states = pieces(x, self.states);
+        for (linear, x) in pieces_mut(memory.linear, n).zip(states.clone()) {
+            for (column, &x) in pieces(self.linear, n).zip(x) {
                 add_scaled(linear, x, column);
             }
         }
@@ -209,7 +212,7 @@ impl<S: Scalar> Controller<'_, S> {
             (&mut *memory.upper, self.upper),
         ] {
             let (input, output) = split(stage, shape.inputs);
-            for (block, x) in bounds.chunks_exact_mut(m).zip(states.clone()) {
+            for (block, x) in pieces_mut(bounds, m).zip(states.clone()) {
                 let (inputs, outputs) = split_mut(block, n);
                 for (bound, &to) in inputs.iter_mut().zip(input.iter().cycle()) {
                     *bound = to;
@@ -217,7 +220,7 @@ impl<S: Scalar> Controller<'_, S> {
                 for (bound, &to) in outputs.iter_mut().zip(output.iter().cycle()) {
                     *bound = to;
                 }
-                for (column, &x) in self.free.chunks_exact(outputs.len().max(1)).zip(x) {
+                for (column, &x) in pieces(self.free, outputs.len()).zip(x) {
                     add_scaled(outputs, -x, column);
                 }
             }
@@ -265,8 +268,8 @@ impl<S: Scalar> Controller<'_, S> {
 
 /// The inputs of the first stage of every block.
 fn keep<S: Scalar>(shape: Shape, z: &[S], best: &mut [S]) {
-    let blocks = z.chunks_exact(shape.rows().max(1));
-    for (best, block) in best.chunks_exact_mut(shape.inputs.max(1)).zip(blocks) {
+    let blocks = pieces(z, shape.rows());
+    for (best, block) in pieces_mut(best, shape.inputs).zip(blocks) {
         copy(best, block);
     }
 }

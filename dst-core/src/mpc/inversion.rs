@@ -4,6 +4,7 @@
 //! the product with K in one iteration: a control loop can afford a few per tick, and so adapts its weights without ever
 //! missing a deadline.
 
+use super::pieces::{pieces, pieces_mut};
 use crate::scalar::Scalar;
 
 /// An inversion under way: plain data, the matrix stays with the caller.
@@ -54,7 +55,7 @@ impl Inversion {
 }
 
 fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool {
-    let Some(source) = matrix.chunks_exact(n.max(1)).nth(k) else {
+    let Some(source) = pieces(matrix, n).nth(k) else {
         return false;
     };
     crate::scalar::copy(row, source);
@@ -68,7 +69,7 @@ fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool
     let inverse = S::ONE / *head;
     // The column k of what is left below becomes that of the inverse.
     *head = S::ONE;
-    for (i, target) in matrix.chunks_exact_mut(n.max(1)).enumerate() {
+    for (i, target) in pieces_mut(matrix, n).enumerate() {
         if i == k {
             for (t, &r) in target.iter_mut().zip(row.iter()) {
                 *t = inverse * r;

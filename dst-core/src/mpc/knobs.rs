@@ -5,6 +5,7 @@
 
 use super::qp::{Qp, Shape};
 use super::{Inversion, Phases};
+use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::split;
 use crate::scalar::{Scalar, dot};
@@ -53,15 +54,14 @@ impl<'a, S: Scalar> Knobs<'a, S> {
     }
 
     fn rows(&self) -> impl Iterator<Item = &'a [S]> {
-        self.basis.chunks_exact(self.per_phase().max(1))
+        pieces(self.basis, self.per_phase())
     }
 
     /// Writes R and α of every phase; `params` is as long as [`Phases::params`].
     pub fn params(&self, theta: &[S], params: &mut [S]) {
         let (width, m) = (self.per_phase(), self.base.len());
-        for (knobs, params) in theta
-            .chunks_exact(width + 1)
-            .zip(params.chunks_exact_mut(m + 1))
+        for (knobs, params) in pieces(theta, width + 1)
+            .zip(pieces_mut(params, m + 1))
         {
             let (knobs, a) = split(knobs, width);
             for ((r, &base), row) in params.iter_mut().zip(self.base).zip(self.rows()) {
@@ -76,10 +76,9 @@ impl<'a, S: Scalar> Knobs<'a, S> {
     /// θ̄ ← from the cotangent of the parameters; `params` are those of this θ.
     pub fn pull(&self, params: &[S], params_bar: &[S], theta_bar: &mut [S]) {
         let (width, m) = (self.per_phase(), self.base.len());
-        let phases = params
-            .chunks_exact(m + 1)
-            .zip(params_bar.chunks_exact(m + 1));
-        for ((params, bars), out) in phases.zip(theta_bar.chunks_exact_mut(width + 1)) {
+        let phases = pieces(params, m + 1)
+            .zip(pieces(params_bar, m + 1));
+        for ((params, bars), out) in phases.zip(pieces_mut(theta_bar, width + 1)) {
             out.fill(S::ZERO);
             for ((&r, &bar), row) in params.iter().zip(bars).take(m).zip(self.rows()) {
                 for (out, &phi) in out.iter_mut().zip(row) {
@@ -106,9 +105,9 @@ impl Inversion {
         row: &mut [S],
     ) -> bool {
         let entries = qp.shape.inverse_entries().max(1);
-        let phases = params.chunks_exact(qp.shape.phase_params());
+        let phases = pieces(params, qp.shape.phase_params());
         phases
-            .zip(inverses.chunks_exact_mut(entries))
+            .zip(pieces_mut(inverses, entries))
             .all(|(params, inverse)| {
                 let (weights, _) = split(params, qp.shape.rows());
                 qp.normal_matrix(hessian, weights, inverse);

@@ -5,6 +5,7 @@
 
 use super::qp::{Instance, Shape, Tolerance};
 use super::step::{apply, clip};
+use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::Scalar;
@@ -70,7 +71,7 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
         let (a, beta) = Self::knobs(at.theta);
         let n = self.shape.variables().max(1);
         let (w, x) = split(at.x, at.x.len() / 2);
-        for (out, w) in gradient.chunks_exact_mut(n).zip(w.chunks_exact(n)) {
+        for (out, w) in pieces_mut(gradient, n).zip(pieces(w, n)) {
             apply(self.hessian, w, out);
         }
         let (rate_w, rate_x) = split_mut(rate, at.x.len() / 2);
@@ -149,8 +150,8 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
             }
         }
         let n = self.shape.variables().max(1);
-        for (out, gb) in w_bar.chunks_exact_mut(n).zip(gradient_bar.chunks_exact(n)) {
-            for (column, &gb) in self.hessian.chunks_exact(n).zip(gb) {
+        for (out, gb) in pieces_mut(w_bar, n).zip(pieces(gradient_bar, n)) {
+            for (column, &gb) in pieces(self.hessian, n).zip(gb) {
                 crate::scalar::add_scaled(out, gb, column);
             }
         }

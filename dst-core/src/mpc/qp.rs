@@ -4,6 +4,7 @@
 //! 0 … k only, so C is block lower triangular; its columns are stored one after the other without the zeros above.
 //! A plant of equal, independent axes is several *blocks* that share H, C, R and K.
 
+use super::pieces::{pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled, dot};
@@ -118,7 +119,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
         let n = self.shape.variables();
         let (inputs, outputs) = split(weights, n);
         crate::scalar::copy(matrix, hessian);
-        let rows = matrix.chunks_exact_mut(n.max(1)).zip(inputs);
+        let rows = pieces_mut(matrix, n).zip(inputs);
         for (i, ((row, &weight), (zeros, column))) in rows.zip(self.columns()).enumerate() {
             if let Some(entry) = row.get_mut(i) {
                 *entry += weight;

@@ -2,6 +2,7 @@
 //! the same order, hence the same bits.
 
 use super::qp::{Instance, Qp, Shape, Tolerance};
+use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled};
@@ -70,13 +71,13 @@ impl<'a, S: Scalar> Phases<'a, S> {
 impl<'a, S: Scalar> Phase<'a, S> {
     #[inline]
     pub(crate) fn cut(shape: Shape, params: &'a [S], inverses: &'a [S], number: usize) -> Self {
-        let params = params.chunks_exact(shape.phase_params()).nth(number);
+        let params = pieces(params, shape.phase_params()).nth(number);
         let (weights, relaxation) = split(params.unwrap_or_default(), shape.rows());
-        let inverses = inverses.chunks_exact(shape.inverse_entries().max(1));
+        let mut inverses = pieces(inverses, shape.inverse_entries());
         Self {
             weights,
             relaxation: relaxation.first().copied().unwrap_or(S::ONE),
-            inverse: inverses.skip(number).next().unwrap_or_default(),
+            inverse: inverses.nth(number).unwrap_or_default(),
         }
     }
 }
@@ -153,11 +154,9 @@ impl<'a, S: Scalar> Solver<'a, S> {
             lower,
             upper,
         } = self.instance;
-        let bounds = lower
-            .chunks_exact(shape.rows().max(1))
-            .zip(upper.chunks_exact(shape.rows().max(1)));
-        linear
-            .chunks_exact(shape.variables().max(1))
+        let bounds = pieces(lower, shape.rows())
+            .zip(pieces(upper, shape.rows()));
+        pieces(linear, shape.variables())
             .zip(bounds)
             .map(|(linear, (lower, upper))| Block {
                 linear,
@@ -200,13 +199,13 @@ impl<'a, S: Scalar> Solver<'a, S> {
         rows: &mut [S],
         scratch: &mut [S],
     ) -> Residual<S> {
-        let m = self.qp.shape.rows().max(1);
+        let m = self.qp.shape.rows();
         let mut largest = Residual {
             primal: S::ZERO,
             dual: S::ZERO,
         };
-        let parts = z.chunks_exact_mut(m).zip(y.chunks_exact_mut(m));
-        let parts = parts.zip(rows.chunks_exact_mut(m));
+        let parts = pieces_mut(z, m).zip(pieces_mut(y, m));
+        let parts = parts.zip(pieces_mut(rows, m));
         for (block, ((z, y), rows)) in self.blocks().zip(parts) {
             self.point(phase, block.linear, (z, y), rows, scratch);
             let (stationarity, rest) = split_mut(scratch, m);
@@ -252,7 +251,7 @@ pub(crate) fn clip<S: Scalar>(value: S, lower: S, upper: S) -> S {
 #[inline]
 pub(crate) fn apply<S: Scalar>(matrix: &[S], v: &[S], out: &mut [S]) {
     out.fill(S::ZERO);
-    for (column, &v) in matrix.chunks_exact(out.len().max(1)).zip(v) {
+    for (column, &v) in pieces(matrix, out.len()).zip(v) {
         add_scaled(out, v, column);
     }
 }

@@ -7,6 +7,7 @@
 
 use super::qp::{Instance, Qp, Tolerance};
 use super::{Admm, Controller, Inversion, Knobs, Phases};
+use super::pieces::{pieces, pieces_mut};
 use crate::adjoint::AdjointState;
 use crate::checkpoint::{Mark, Slots};
 use crate::error::{Argument, Error, exact};
@@ -326,9 +327,9 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
     fn prepare(&mut self, phase: usize) {
         let shape = self.qp.shape;
         let ([_, next], [_, inverses]) = (&self.params, &mut self.inverses);
-        let params = next.chunks_exact(shape.phase_params()).nth(phase);
-        let target = inverses.chunks_exact_mut(shape.inverse_entries().max(1));
-        self.stage = match (params, target.skip(phase).next()) {
+        let params = pieces(next, shape.phase_params()).nth(phase);
+        let target = pieces_mut(inverses, shape.inverse_entries()).nth(phase);
+        self.stage = match (params, target) {
             (Some(params), Some(target)) => {
                 let (weights, _) = split(params, shape.rows());
                 self.qp.normal_matrix(self.hessian, weights, target);
@@ -346,8 +347,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
 
     fn invert(&mut self, phase: usize, mut inversion: Inversion, budget: usize) {
         let [_, inverses] = &mut self.inverses;
-        let target = inverses.chunks_exact_mut(self.qp.shape.inverse_entries().max(1));
-        let Some(target) = target.skip(phase).next() else {
+        let Some(target) = pieces_mut(inverses, self.qp.shape.inverse_entries()).nth(phase) else {
             self.stage = Stage::Idle;
             return;
         };

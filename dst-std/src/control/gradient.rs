@@ -61,7 +61,7 @@ pub fn differentiate(
     let far = cap.saturating_sub(1 + REACH);
     let status = loop {
         let seen = run.iterate().steps;
-        let portion = if seen < far { far - seen } else { usize::MAX };
+        let portion = if earlier.is_nan() { far - seen } else { usize::MAX };
         match run.advance(portion)? {
             Status::Running(now) if now.steps == far => earlier = now.criterion,
             Status::Running(_) => {}

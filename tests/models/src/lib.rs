@@ -3,6 +3,7 @@
 #![no_std]
 
 pub mod checks;
+pub mod controllers;
 mod close;
 mod counted;
 mod flows;
@@ -10,6 +11,7 @@ mod objectives;
 mod poison;
 pub mod smallest;
 mod suspension;
+pub mod ticks;
 
 pub use close::{Close, relative_distance};
 pub use counted::{Counted, CountedObjective, Counts};
