@@ -7,7 +7,7 @@
 #include "quadrotor.h"
 #include "safety_filter.h"
 
-#define TICKS 30
+#define TICKS 12
 #define BUDGET 150
 #define H 0.05f
 

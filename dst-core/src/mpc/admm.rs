@@ -8,9 +8,9 @@
 //! nothing on; dK = −K·Gᵀ·dR·G·K turns the cotangent of u into one of R without a derivative of K ever being formed:
 //! with w̄ = G·K·ū, R̄ gains w̄∘(z − q). The maximum in J is differentiated at the entry where it is attained.
 
+use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Shape, Tolerance};
 use super::step::{Phase, Phases, Solver, apply, clip};
-use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::Scalar;
@@ -91,9 +91,7 @@ impl<'a, S: Scalar> Admm<'a, S> {
                 };
             }
         };
-        let states = pieces(z, m)
-            .zip(pieces(y, m))
-            .zip(pieces(tape, m));
+        let states = pieces(z, m).zip(pieces(y, m)).zip(pieces(tape, m));
         for (b, (block, ((z, y), q))) in self.solver.blocks().zip(states).enumerate() {
             let (stationarity, rest) = split_mut(scratch, m);
             let (dual, _) = split_mut(rest, self.shape().variables());
@@ -191,9 +189,7 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
         let (z, y) = split(at.x, half);
         let (rate_z, rate_y) = split(seed.rate, half);
         let (z_bar, y_bar) = split_mut(bar.x, half);
-        let inputs = pieces(z, m)
-            .zip(pieces(y, m))
-            .zip(pieces(tape, m));
+        let inputs = pieces(z, m).zip(pieces(y, m)).zip(pieces(tape, m));
         let seeds = pieces(rate_z, m).zip(pieces(rate_y, m));
         let bars = pieces_mut(z_bar, m).zip(pieces_mut(y_bar, m));
         let blocks = self.solver.blocks().zip(inputs).zip(seeds.zip(bars));

@@ -6,9 +6,9 @@
 
 use core::cell::Cell;
 
+use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Shape, Tolerance};
 use super::step::{Phases, Residual, Solver};
-use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled, copy};

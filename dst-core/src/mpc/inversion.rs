@@ -62,8 +62,8 @@ fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool
     let Some(head) = row.get_mut(k) else {
         return false;
     };
-    // Asked this way round, a NaN is no pivot.
-    if !(*head > S::ZERO) {
+    // A NaN is no pivot either.
+    if *head <= S::ZERO || head.is_nan() {
         return false;
     }
     let inverse = S::ONE / *head;

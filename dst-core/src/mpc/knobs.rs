@@ -3,9 +3,9 @@
 //! Logarithms keep R positive and make a step of the same length mean the same everywhere; the sigmoid keeps α in (0, 2),
 //! where ADMM converges. θ holds the knobs of R, then a, phase after phase.
 
+use super::pieces::{pieces, pieces_mut};
 use super::qp::{Qp, Shape};
 use super::{Inversion, Phases};
-use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::split;
 use crate::scalar::{Scalar, dot};
@@ -60,9 +60,7 @@ impl<'a, S: Scalar> Knobs<'a, S> {
     /// Writes R and α of every phase; `params` is as long as [`Phases::params`].
     pub fn params(&self, theta: &[S], params: &mut [S]) {
         let (width, m) = (self.per_phase(), self.base.len());
-        for (knobs, params) in pieces(theta, width + 1)
-            .zip(pieces_mut(params, m + 1))
-        {
+        for (knobs, params) in pieces(theta, width + 1).zip(pieces_mut(params, m + 1)) {
             let (knobs, a) = split(knobs, width);
             for ((r, &base), row) in params.iter_mut().zip(self.base).zip(self.rows()) {
                 *r = base * dot(row, knobs).exp();
@@ -76,8 +74,7 @@ impl<'a, S: Scalar> Knobs<'a, S> {
     /// θ̄ ← from the cotangent of the parameters; `params` are those of this θ.
     pub fn pull(&self, params: &[S], params_bar: &[S], theta_bar: &mut [S]) {
         let (width, m) = (self.per_phase(), self.base.len());
-        let phases = pieces(params, m + 1)
-            .zip(pieces(params_bar, m + 1));
+        let phases = pieces(params, m + 1).zip(pieces(params_bar, m + 1));
         for ((params, bars), out) in phases.zip(pieces_mut(theta_bar, width + 1)) {
             out.fill(S::ZERO);
             for ((&r, &bar), row) in params.iter().zip(bars).take(m).zip(self.rows()) {

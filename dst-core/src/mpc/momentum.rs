@@ -3,9 +3,9 @@
 //! State (w, x), θ = (a, β). J is the logarithm of ‖w − x⁺‖_∞/(a·ε_d): what is left of the gradient where no bound holds
 //! it. The same blocks, bounds and tolerance as ADMM, so that the two solvers can be compared iteration by iteration.
 
+use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Shape, Tolerance};
 use super::step::{apply, clip};
-use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::Scalar;

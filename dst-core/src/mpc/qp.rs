@@ -4,7 +4,7 @@
 //! 0 … k only, so C is block lower triangular; its columns are stored one after the other without the zeros above.
 //! A plant of equal, independent axes is several *blocks* that share H, C, R and K.
 
-use super::pieces::{pieces_mut};
+use super::pieces::pieces_mut;
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled, dot};

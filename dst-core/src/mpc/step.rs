@@ -1,8 +1,8 @@
 //! One iteration of ADMM, shared by the controller on the device and by the system that is differentiated: the same operations in
 //! the same order, hence the same bits.
 
-use super::qp::{Instance, Qp, Shape, Tolerance};
 use super::pieces::{pieces, pieces_mut};
+use super::qp::{Instance, Qp, Shape, Tolerance};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled};
@@ -154,8 +154,7 @@ impl<'a, S: Scalar> Solver<'a, S> {
             lower,
             upper,
         } = self.instance;
-        let bounds = pieces(lower, shape.rows())
-            .zip(pieces(upper, shape.rows()));
+        let bounds = pieces(lower, shape.rows()).zip(pieces(upper, shape.rows()));
         pieces(linear, shape.variables())
             .zip(bounds)
             .map(|(linear, (lower, upper))| Block {

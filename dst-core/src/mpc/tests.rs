@@ -129,7 +129,7 @@ fn stopping(example: &Example<f64>, params: &[f64], slots: usize) -> (f64, Vec<f
     let plan = Euler::new(1.0).until(0.0).at_most(500).mode(Mode::Adjoint);
     let mut rows = vec![0.0; rows_len(dims, 1)];
     let mut param_rows = vec![0.0; params_len(dims)];
-    let mut store = vec![0.0; slots_len(dims, 1, slots, slots % 2 == 0)];
+    let mut store = vec![0.0; slots_len(dims, 1, slots, slots & 1 == 0)];
     let mut marks = vec![Mark::EMPTY; slots];
     let start = vec![0.0; dims.states];
     let workspace = Workspace {

@@ -5,9 +5,9 @@
 //! computed, a few pivots per tick; then they take the place of the old ones, all at once. At no time does the
 //! controller wait, and between two calls everything is plain data.
 
+use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Tolerance};
 use super::{Admm, Controller, Inversion, Knobs, Phases};
-use super::pieces::{pieces, pieces_mut};
 use crate::adjoint::AdjointState;
 use crate::checkpoint::{Mark, Slots};
 use crate::error::{Argument, Error, exact};

@@ -15,13 +15,16 @@ use crate::report::{Interrupt, OutDir, Progress};
 ///
 /// Two plants: a safety filter with four axes, and a quadrotor. Iterations per tick, on ticks that nobody has seen.
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   dst control --quick
   dst control --out pictures
   dst control --json | jq .quadrotor.tuned.p99
   dst control export --out controllers
-  dst control export --model my.json --out controllers")]
+  dst control export --model my.json --out controllers"
+)]
 pub(super) struct Args {
     #[command(subcommand)]
     export: Option<Sub>,
@@ -124,7 +127,11 @@ fn run_export(args: &ExportArgs) -> Result<(), Failure> {
         }
     };
     let made = threads::with(args.parallel.threads(), || {
-        export::controllers(model.as_ref().map(|(n, m)| (n.as_str(), m)), args.seeded.seed, args.quick)
+        export::controllers(
+            model.as_ref().map(|(n, m)| (n.as_str(), m)),
+            args.seeded.seed,
+            args.quick,
+        )
     })
     .map_err(Failure::NoAnswer)??;
     let mut written = Vec::new();
@@ -132,7 +139,9 @@ fn run_export(args: &ExportArgs) -> Result<(), Failure> {
         written.push(out.write(name, content).map_err(Failure::NoAnswer)?);
     }
     output::print(false, &(), |to| {
-        made.notes.iter().try_for_each(|note| writeln!(to, "{note}"))?;
+        made.notes
+            .iter()
+            .try_for_each(|note| writeln!(to, "{note}"))?;
         written
             .iter()
             .try_for_each(|file| writeln!(to, "written: {}", file.display()))

@@ -37,23 +37,34 @@ pub fn controllers(model: Option<(&str, &Model)>, seed: u64, quick: bool) -> Res
         files: vec![("dst_controller.h".to_owned(), RUNTIME.to_owned())],
         notes: Vec::new(),
     };
-    let sizes = if quick { [250, 1000] } else { [3000, 30_000] };
+    let sizes = if quick { [250, 1000] } else { [1500, 30_000] };
     let options = Options {
         steps: if quick { 80 } else { 300 },
         batch: 24,
         hard: 10,
-        tail: 0.6,
+        tail: 1.0,
+        restarts: if quick { 1 } else { 4 },
         seed,
         ..Options::default()
     };
     match model {
         Some((name, model)) => {
-            let program = model.program().map_err(|e| Failure::NoAnswer(e.to_string()))?;
+            let program = model
+                .program()
+                .map_err(|e| Failure::NoAnswer(e.to_string()))?;
             let kinds: Vec<usize> = std::iter::once(program.shape.inputs)
                 .chain(std::iter::repeat_n(1, program.shape.outputs))
                 .collect();
             let pools = [1, 2].map(|s| model.ticks(&program, bits(seed, s), sizes[s as usize - 1]));
-            one(&mut made, &identifier(name), &program, &kinds, &pools, &options, &model.plant())?;
+            one(
+                &mut made,
+                &identifier(name),
+                &program,
+                &kinds,
+                &pools,
+                &options,
+                &model.plant(),
+            )?;
         }
         None => {
             for plant in crate::experiments::control::plants()? {
@@ -61,7 +72,15 @@ pub fn controllers(model: Option<(&str, &Model)>, seed: u64, quick: bool) -> Res
                 let pools = [1, 2].map(|s| plant.pool(bits(seed, s), sizes[s as usize - 1]));
                 let Plant { a, b, .. } = &plant;
                 let plant_matrices = (a.clone(), b.clone());
-                one(&mut made, &identifier(plant.name), &plant.program, &kinds, &pools, &options, &plant_matrices)?;
+                one(
+                    &mut made,
+                    &identifier(plant.name),
+                    &plant.program,
+                    &kinds,
+                    &pools,
+                    &options,
+                    &plant_matrices,
+                )?;
             }
         }
     }
@@ -91,8 +110,12 @@ fn one(
         short(score.p99),
         short(score.max)
     );
-    made.files.push((format!("{name}.rs"), rust(&note, &small, &tuned, plant)));
-    made.files.push((format!("{name}.h"), c_header(name, &note, &small, &tuned, plant)));
+    made.files
+        .push((format!("{name}.rs"), rust(&note, &small, &tuned, plant)));
+    made.files.push((
+        format!("{name}.h"),
+        c_header(name, &note, &small, &tuned, plant),
+    ));
     made.notes.push(note);
     Ok(())
 }
@@ -101,7 +124,13 @@ fn one(
 fn identifier(name: &str) -> String {
     let mut text: String = name
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '_'
+            }
+        })
         .collect();
     if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         text.insert_str(0, "controller_");
@@ -122,7 +151,11 @@ impl Model {
             let stream = bits(seed, i);
             let scale = 0.05 + 0.95 * uniform(stream, 0);
             let side = |j: usize| 2.0 * uniform(stream, j as u64 + 1) - 1.0;
-            let x = self.start.iter().enumerate().map(|(j, s)| scale * s * side(j));
+            let x = self
+                .start
+                .iter()
+                .enumerate()
+                .map(|(j, s)| scale * s * side(j));
             (x.collect(), Vec::new())
         };
         Pool::of_states(program, (0..count as u64).map(tick))
@@ -147,19 +180,48 @@ fn arrays<'a>(
 ) -> [(&'static str, &'static str, Vec<f32>); 9] {
     let cast = |v: &[f64]| v.iter().map(|&v| v as f32).collect();
     [
-        ("OUTPUTS", "C, column by column, without leading zeros.", program.outputs.clone()),
-        ("LINEAR", "F: g = F x, column by column.", program.linear.clone()),
-        ("FREE", "E: outputs without inputs, column by column.", program.free.clone()),
-        ("LOWER", "Lower bounds of one stage: inputs, then outputs.", program.lower.clone()),
+        (
+            "OUTPUTS",
+            "C, column by column, without leading zeros.",
+            program.outputs.clone(),
+        ),
+        (
+            "LINEAR",
+            "F: g = F x, column by column.",
+            program.linear.clone(),
+        ),
+        (
+            "FREE",
+            "E: outputs without inputs, column by column.",
+            program.free.clone(),
+        ),
+        (
+            "LOWER",
+            "Lower bounds of one stage: inputs, then outputs.",
+            program.lower.clone(),
+        ),
         ("UPPER", "Upper bounds.", program.upper.clone()),
-        ("PARAMS", "R of a block, then the relaxation, phase after phase.", tuned.params.clone()),
+        (
+            "PARAMS",
+            "R of a block, then the relaxation, phase after phase.",
+            tuned.params.clone(),
+        ),
         ("INVERSES", "K, phase after phase.", tuned.inverses.clone()),
-        ("A", "The plant: x+ = A x + B u, row by row.", cast(&plant.0)),
+        (
+            "A",
+            "The plant: x+ = A x + B u, row by row.",
+            cast(&plant.0),
+        ),
         ("B", "B of the plant, row by row.", cast(&plant.1)),
     ]
 }
 
-fn rust(note: &str, program: &Program<f32>, tuned: &Tuned<f32>, plant: &(Vec<f64>, Vec<f64>)) -> String {
+fn rust(
+    note: &str,
+    program: &Program<f32>,
+    tuned: &Tuned<f32>,
+    plant: &(Vec<f64>, Vec<f64>),
+) -> String {
     let Shape {
         inputs,
         outputs,
@@ -243,11 +305,17 @@ fn c_header(
         "\nstatic const int {name}_switches[{count}] = {{ {} }};\n\n\
          static const dst_controller {name} = {{\n    .inputs = {inputs}, .outputs = {outputs}, .stages = {stages}, \
          .blocks = {blocks},\n    .states = {}, .phases = {},\n    .switches = {name}_switches,\n",
-        if switches.is_empty() { "0".to_owned() } else { switches.join(", ") },
+        if switches.is_empty() {
+            "0".to_owned()
+        } else {
+            switches.join(", ")
+        },
         program.states,
         tuned.switches.len() + 1
     );
-    let fields = ["output", "linear", "free", "lower", "upper", "params", "inverses"];
+    let fields = [
+        "output", "linear", "free", "lower", "upper", "params", "inverses",
+    ];
     for (field, pointer) in fields.iter().zip(&pointers) {
         let _ = writeln!(text, "    .{field} = {pointer},");
     }

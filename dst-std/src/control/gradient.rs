@@ -61,7 +61,11 @@ pub fn differentiate(
     let far = cap.saturating_sub(1 + REACH);
     let status = loop {
         let seen = run.iterate().steps;
-        let portion = if earlier.is_nan() { far - seen } else { usize::MAX };
+        let portion = if earlier.is_nan() {
+            far - seen
+        } else {
+            usize::MAX
+        };
         match run.advance(portion)? {
             Status::Running(now) if now.steps == far => earlier = now.criterion,
             Status::Running(_) => {}
@@ -70,7 +74,6 @@ pub fn differentiate(
         }
     };
     if let Some((steps, last)) = status {
-        drop(run);
         return extrapolated(&system, phases.params, &start, (steps, earlier, last));
     }
     let steps = run.iterate().steps;
@@ -100,7 +103,7 @@ fn extrapolated(
     let fall = earlier - last;
     // Where nothing falls, the line through the least fall that would stop in time for LATEST.
     let least = last * reach / ((LATEST - 1.0) * cap);
-    let slow = !(fall > least);
+    let slow = fall.is_nan() || fall <= least;
     let fall = if slow { least } else { fall };
     let iterations = cap + reach * last / fall;
     let square = fall * fall;

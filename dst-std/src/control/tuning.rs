@@ -142,7 +142,7 @@ impl Knobset {
 }
 
 /// How to tune.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Steps of Adam.
     pub steps: usize,
@@ -158,8 +158,12 @@ pub struct Options {
     pub clip: f64,
     /// Iterations allowed.
     pub cap: u32,
+    /// Trainings of which the best is kept, where [`recipe`](super::recipe) does them.
+    pub restarts: usize,
     /// Knobs before this one stay as they are.
     pub first: usize,
+    /// Which of two settings is better: the one with less of this.
+    pub key: fn(&Score) -> f64,
     /// Where batches come from.
     pub seed: u64,
 }
@@ -174,7 +178,9 @@ impl Default for Options {
             tail: 0.3,
             clip: 1.0,
             cap: 500,
+            restarts: 1,
             first: 0,
+            key: Score::choice,
             seed: 1,
         }
     }
@@ -259,7 +265,10 @@ pub fn tune(
             let counts = look(&tuned);
             slowest.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
             let score = Score::of(&counts, options.cap);
-            if best.as_ref().is_none_or(|b| score.choice() < b.1.choice()) {
+            if best
+                .as_ref()
+                .is_none_or(|b| (options.key)(&score) < (options.key)(&b.1))
+            {
                 best = Some((theta.clone(), score));
             }
             let progressed = Progressed { step, score };
@@ -290,7 +299,10 @@ pub fn tune(
                 *sum += weight * g;
             }
         }
-        gradient.iter_mut().take(options.first).for_each(|g| *g = 0.0);
+        gradient
+            .iter_mut()
+            .take(options.first)
+            .for_each(|g| *g = 0.0);
         // Down to a fifth of the step length at the end: the last settings are compared, not wandered through.
         let decay = 1.0 - 0.8 * step as f64 / options.steps.max(1) as f64;
         adam.step(&mut theta, &gradient, decay);
@@ -321,23 +333,49 @@ pub fn secure(
         history: Vec::new(),
         work,
     };
-    let (Some(&last), Some(tuned)) = (knobset.switches.last(), knobset.tuned(program, theta)) else {
+    let (Some(&last), Some(tuned)) = (knobset.switches.last(), knobset.tuned(program, theta))
+    else {
         return Ok(nothing(0));
     };
     let small: Tuned<f32> = tuned.cast();
     let counts = iterations(&program.cast(), &fresh.cast(), small.phases(), options.cap);
     let work = counts.iter().map(|&c| c.min(options.cap) as usize).sum();
-    let mut slow: Vec<usize> = (0..counts.len()).filter(|&i| counts[i] as usize > last).collect();
+    let mut slow: Vec<usize> = (0..counts.len())
+        .filter(|&i| counts[i] as usize > last)
+        .collect();
     slow.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
     slow.truncate(MOST_SLOW);
     if slow.is_empty() {
         return Ok(nothing(work));
     }
+    let slow = fresh.subset(&slow);
     let options = Options {
         first: theta.len() - (knobset.knobs().per_phase() + 1),
+        // The slowest of all counts here.
+        key: |score| score.max + score.mean,
         ..options.clone()
     };
-    let training = tune(program, knobset, theta, &fresh.subset(&slow), &options, interrupted)?;
+    // Jacobi scaling is safer than what was learned from quick ticks, as a rule.
+    let mut starts = vec![theta.to_vec()];
+    for rho in [0.5, 1.0, 2.0] {
+        let safe = knobset.start(rho, 1.7);
+        let (head, tail) = (&theta[..options.first], &safe[options.first..]);
+        starts.push([head, tail].concat());
+    }
+    let small_slow = slow.cast::<f32>();
+    let value = |theta: &Vec<f64>| {
+        let Some(tuned) = knobset.tuned(program, theta) else {
+            return f64::INFINITY;
+        };
+        let tuned: Tuned<f32> = tuned.cast();
+        let counts = iterations(&program.cast(), &small_slow, tuned.phases(), options.cap);
+        (options.key)(&Score::of(&counts, options.cap))
+    };
+    let begin = starts
+        .iter()
+        .min_by(|a, b| value(a).total_cmp(&value(b)))
+        .map_or(theta, Vec::as_slice);
+    let training = tune(program, knobset, begin, &slow, &options, interrupted)?;
     Ok(Training {
         work: work + training.work,
         ..training
@@ -353,7 +391,9 @@ impl Options {
         let hard = self.hard.min(self.batch);
         let stream = bits(self.seed, step as u64);
         let pick = |i: usize, of: usize| (bits(stream, i as u64) % of.max(1) as u64) as usize;
-        let few = SLOWEST.max(slowest.len() / SLOWEST_SHARE).min(slowest.len());
+        let few = SLOWEST
+            .max(slowest.len() / SLOWEST_SHARE)
+            .min(slowest.len());
         let random = (hard..self.batch).map(|i| pick(i, slowest.len()));
         let worst = (0..hard).map(|i| slowest[pick(i, few)]);
         worst.chain(random).collect()

@@ -3,8 +3,8 @@
 #![no_std]
 
 pub mod checks;
-pub mod controllers;
 mod close;
+pub mod controllers;
 mod counted;
 mod flows;
 mod objectives;

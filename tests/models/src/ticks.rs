@@ -10,7 +10,7 @@ use dst_core::mpc::{Controller, Tick};
 use crate::controllers::{quadrotor, safety_filter};
 
 /// Ticks of a run.
-pub const TICKS: usize = 30;
+pub const TICKS: usize = 12;
 /// Iterations allowed per tick.
 pub const BUDGET: usize = 150;
 
@@ -115,7 +115,9 @@ fn advance(a: &[f32], b: &[f32], states: usize, inputs: usize, x: &mut [f32], u:
         for (old, &x) in old.iter_mut().zip(x.iter()) {
             *old = x;
         }
-        let rows = a.chunks_exact(states.max(1)).zip(b.chunks_exact(inputs.max(1)));
+        let rows = a
+            .chunks_exact(states.max(1))
+            .zip(b.chunks_exact(inputs.max(1)));
         for (x, (a, b)) in x.iter_mut().zip(rows) {
             let mut sum = 0.0;
             for (&a, &x) in a.iter().zip(&old) {
@@ -167,15 +169,33 @@ pub fn safety(room: &mut Room, report: &mut Report, around: impl FnMut(bool)) {
     let mut extra = [0.0; 36];
     let plant = (&safety_filter::A[..], &safety_filter::B[..]);
     let controller = &safety_filter::CONTROLLER;
-    let result = run(controller, plant, &mut room.safety, &mut x, &mut extra, report, around);
+    let result = run(
+        controller,
+        plant,
+        &mut room.safety,
+        &mut x,
+        &mut extra,
+        report,
+        around,
+    );
     report.failure = u32::from(result.is_err());
 }
 
 /// The quadrotor, from a metre away.
 pub fn hover(room: &mut Room, report: &mut Report, around: impl FnMut(bool)) {
-    let mut x = [1.0, -0.8, 0.6, 0.1, -0.1, 0.2, 0.3, -0.2, 0.1, 0.2, -0.3, 0.1];
+    let mut x = [
+        1.0, -0.8, 0.6, 0.1, -0.1, 0.2, 0.3, -0.2, 0.1, 0.2, -0.3, 0.1,
+    ];
     let plant = (&quadrotor::A[..], &quadrotor::B[..]);
     let controller = &quadrotor::CONTROLLER;
-    let result = run(controller, plant, &mut room.quadrotor, &mut x, &mut [], report, around);
+    let result = run(
+        controller,
+        plant,
+        &mut room.quadrotor,
+        &mut x,
+        &mut [],
+        report,
+        around,
+    );
     report.failure = u32::from(result.is_err());
 }

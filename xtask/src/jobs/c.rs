@@ -121,7 +121,14 @@ impl Host {
             "-fsanitize=address,undefined",
             "-fno-sanitize-recover=all",
         ];
-        for name in ["known_answers", "misuse", "ticks", "own_controller", "tutorial", "cxx"] {
+        for name in [
+            "known_answers",
+            "misuse",
+            "ticks",
+            "own_controller",
+            "tutorial",
+            "cxx",
+        ] {
             let plain = self.compile("plain", name, &["-O2"])?;
             let output = answer(&mut Command::new(&plain))?;
             if name == "known_answers" {
@@ -151,7 +158,14 @@ impl Host {
 
     /// Nothing of Rust's panics, formatting or allocator is linked; a library that panics is found out.
     fn symbols(&self, cargo: &Cargo) -> Result<(), String> {
-        for name in ["known_answers", "misuse", "ticks", "own_controller", "tutorial", "cxx"] {
+        for name in [
+            "known_answers",
+            "misuse",
+            "ticks",
+            "own_controller",
+            "tutorial",
+            "cxx",
+        ] {
             let program = self.programs.join(format!("{name}-plain"));
             let found = panics(&program)?;
             if !found.is_empty() {

@@ -182,7 +182,16 @@ impl Firmware<'_> {
             .args(*flags)
             .args(["-Os", "-g", "-ffunction-sections", "-fdata-sections"])
             .args(small.then_some("-DSMALL"))
-            .args([VERSION, "-I", "firmware", "-I", "controllers", "-I", CONTROLLER, "-I"])
+            .args([
+                VERSION,
+                "-I",
+                "firmware",
+                "-I",
+                "controllers",
+                "-I",
+                CONTROLLER,
+                "-I",
+            ])
             .arg(package)
             .args([format!("{name}.c"), format!("firmware/{start}.c")])
             .args(["-nostartfiles", "-T", &format!("firmware/{start}.ld")])

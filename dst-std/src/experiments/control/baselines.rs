@@ -81,7 +81,13 @@ impl<'a> Bench<'a> {
         let (mut z, mut y, mut gu) = (vec![0.0; rows], vec![0.0; rows], vec![0.0; rows]);
         let mut scratch = vec![0.0; shape.scratch()];
         let mut rho = rule.rho;
-        let Some(mut tuned) = self.tuned(base, Fixed { rho, alpha: rule.alpha }) else {
+        let Some(mut tuned) = self.tuned(
+            base,
+            Fixed {
+                rho,
+                alpha: rule.alpha,
+            },
+        ) else {
             return self.cap + 1;
         };
         let eps = [
@@ -126,7 +132,9 @@ impl<'a> Bench<'a> {
             for (row, g) in self.small.hessian.chunks_exact(n).zip(&g[b * n..]) {
                 let sum: f32 = row.iter().zip(gu).map(|(h, u)| h * u).sum();
                 // Gᵀy is −(Hu + g), up to the residual.
-                size = size.max(f64::from(sum.abs())).max(f64::from((sum + g).abs()));
+                size = size
+                    .max(f64::from(sum.abs()))
+                    .max(f64::from((sum + g).abs()));
             }
         }
         size.max(1e-12)
@@ -134,7 +142,9 @@ impl<'a> Bench<'a> {
 }
 
 fn largest<S: Scalar>(values: &[S]) -> f64 {
-    values.iter().fold(0.0, |m, v| f64::max(m, v.to_f64().abs()))
+    values
+        .iter()
+        .fold(0.0, |m, v| f64::max(m, v.to_f64().abs()))
 }
 
 /// The best of these settings on a pool: all on a few instances, the better ones on more, the best few on all.
@@ -153,7 +163,11 @@ pub(super) fn best<T: Copy + Sync>(
             .map(|s| (*s, Score::of(&counts(s, pool), cap)))
             .collect();
         scored.sort_by(|a, b| key(&a.1).total_cmp(&key(&b.1)));
-        let keep = if round == 0 { left.len().div_ceil(5) } else { 3 };
+        let keep = if round == 0 {
+            left.len().div_ceil(5)
+        } else {
+            3
+        };
         left = scored.iter().take(keep.max(3)).map(|s| s.0).collect();
         result = scored.first().copied();
     }
@@ -164,7 +178,11 @@ pub(super) fn best<T: Copy + Sync>(
 pub(super) fn grid(from: f64, count: usize, alphas: &[f64]) -> Vec<Fixed> {
     let rho = |k: usize| libm::pow(10.0, from + k as f64 / 4.0);
     (0..count)
-        .flat_map(|k| alphas.iter().map(move |&alpha| Fixed { rho: rho(k), alpha }))
+        .flat_map(|k| {
+            alphas
+                .iter()
+                .map(move |&alpha| Fixed { rho: rho(k), alpha })
+        })
         .collect()
 }
 

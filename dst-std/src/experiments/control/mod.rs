@@ -44,6 +44,8 @@ pub struct Config {
     pub batch: usize,
     /// Of these, from the slowest of the pool.
     pub hard: usize,
+    /// Trainings per pool, of which the best on that pool is kept.
+    pub restarts: usize,
     /// Weight of the tail in the loss.
     pub tail: f64,
     /// Where the second, third … phase begins; the last is for those that are slow.
@@ -66,14 +68,15 @@ impl Config {
         let full = Self {
             seed,
             seeds: 3,
-            pool: 3000,
+            pool: 1500,
             fresh: 30_000,
             test: 5000,
             cap: 500,
             steps: 300,
             batch: 24,
             hard: 10,
-            tail: 0.6,
+            restarts: 4,
+            tail: 1.0,
             switches: SWITCHES.to_vec(),
             search_factor: 8,
             runs: 100,
@@ -90,6 +93,7 @@ impl Config {
             fresh: 1000,
             test: 500,
             steps: 120,
+            restarts: 1,
             batch: 16,
             hard: 6,
             runs: 12,
@@ -106,6 +110,7 @@ impl Config {
             batch: self.batch,
             hard: self.hard,
             tail: self.tail,
+            restarts: self.restarts,
             cap: self.cap,
             seed,
             ..Options::default()
@@ -212,7 +217,11 @@ pub fn plants() -> Result<[Plant; 2], Failure> {
 }
 
 /// Runs the experiment.
-pub fn run(config: &Config, progress: &Progress, interrupt: &Interrupt) -> Result<Results, Failure> {
+pub fn run(
+    config: &Config,
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> Result<Results, Failure> {
     let [filter, quadrotor] = plants()?;
     let task = progress.task("control", 2 * study::PARTS);
     Ok(Results {

@@ -23,7 +23,8 @@ fn count(
     cap: u32,
 ) -> Result<u32, Error> {
     let instance = pool.instance(i);
-    let system = ProjectedMomentum::new(program.shape, &program.hessian, instance, program.tolerance)?;
+    let system =
+        ProjectedMomentum::new(program.shape, &program.hessian, instance, program.tolerance)?;
     let plan = Euler::new(1.0).until(0.0).at_most(cap as usize - 1);
     let mut memory = HeapMemory::new(&plan, &system, 1);
     let start = vec![0.0; 2 * program.shape.blocks * program.shape.variables()];
@@ -42,7 +43,9 @@ pub(super) fn curvature(program: &Program<f64>) -> f64 {
     for k in 0..2000 {
         // Not orthogonal to anything by accident.
         if k == 0 {
-            v.iter_mut().enumerate().for_each(|(i, v)| *v += 0.1 * i as f64);
+            v.iter_mut()
+                .enumerate()
+                .for_each(|(i, v)| *v += 0.1 * i as f64);
         }
         let next: Vec<f64> = program
             .hessian
@@ -106,7 +109,8 @@ fn gradient(
     cap: u32,
 ) -> Result<(f64, [f64; 2]), Error> {
     let instance = pool.instance(i);
-    let system = ProjectedMomentum::new(program.shape, &program.hessian, instance, program.tolerance)?;
+    let system =
+        ProjectedMomentum::new(program.shape, &program.hessian, instance, program.tolerance)?;
     let plan = Euler::new(1.0)
         .until(0.0)
         .at_most(cap as usize - 1)

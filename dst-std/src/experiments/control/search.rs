@@ -41,7 +41,8 @@ pub(super) fn search(
     // The separable variant learns (n + 2)/3 times faster than the full one.
     let faster = (nf + 2.0) / 3.0;
     let c1 = (faster * 2.0 / ((nf + 1.3).powi(2) + mueff)).min(0.5);
-    let cmu = (faster * 2.0 * (mueff - 2.0 + 1.0 / mueff) / ((nf + 2.0).powi(2) + mueff)).min(1.0 - c1);
+    let cmu =
+        (faster * 2.0 * (mueff - 2.0 + 1.0 / mueff) / ((nf + 2.0).powi(2) + mueff)).min(1.0 - c1);
     let expected = nf.sqrt() * (1.0 - 1.0 / (4.0 * nf) + 1.0 / (21.0 * nf * nf));
 
     let cap = options.cap;
@@ -88,7 +89,13 @@ pub(super) fn search(
                 let counts = run(&theta, &few, &mut work);
                 let counts: Vec<f64> = counts
                     .iter()
-                    .map(|&c| if c > cap { 2.0 * f64::from(cap) } else { f64::from(c) })
+                    .map(|&c| {
+                        if c > cap {
+                            2.0 * f64::from(cap)
+                        } else {
+                            f64::from(c)
+                        }
+                    })
                     .collect();
                 (objective(&counts, options.tail).0, z)
             })
@@ -102,14 +109,19 @@ pub(super) fn search(
         let mut norm = 0.0;
         for j in 0..n {
             mean[j] += sigma * variance[j].sqrt() * z_mean[j];
-            path_sigma[j] = (1.0 - cs) * path_sigma[j] + (cs * (2.0 - cs) * mueff).sqrt() * z_mean[j];
+            path_sigma[j] =
+                (1.0 - cs) * path_sigma[j] + (cs * (2.0 - cs) * mueff).sqrt() * z_mean[j];
             norm += path_sigma[j] * path_sigma[j];
         }
         let norm = norm.sqrt();
         let decay = 1.0 - (1.0 - cs).powi(2 * (generation as i32 + 1));
         let stalled = norm / decay.sqrt() >= (1.4 + 2.0 / (nf + 1.0)) * expected;
         for j in 0..n {
-            let moved = if stalled { 0.0 } else { (cc * (2.0 - cc) * mueff).sqrt() };
+            let moved = if stalled {
+                0.0
+            } else {
+                (cc * (2.0 - cc) * mueff).sqrt()
+            };
             path[j] = (1.0 - cc) * path[j] + moved * variance[j].sqrt() * z_mean[j];
             let spread: f64 = candidates
                 .iter()

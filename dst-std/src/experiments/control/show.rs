@@ -7,6 +7,9 @@ use crate::report::{Axis, Cell, Plot, Section, Series, Table, Verdict, panels, s
 /// The bounds that the study set for itself: mean, p99 and maximum; `None` where it makes no promise.
 const PROMISED: [(f64, f64, Option<f64>); 2] = [(45.0, 60.0, Some(175.0)), (20.5, 50.0, None)];
 
+/// A number of a score.
+type Part = fn(&Score) -> f64;
+
 /// The section of the report.
 pub fn section(config: &Config, results: &Results) -> Section {
     let mut section = Section::new("Control loop: fewer iterations before the deadline (ours)");
@@ -38,9 +41,16 @@ pub fn section(config: &Config, results: &Results) -> Section {
     section.setting("test, ticks", config.test);
     section.setting("cap on iterations", config.cap);
     section.setting("phases begin at", format!("{:?}", config.switches));
-    section.setting("Adam: steps, batch, hard", format!("{}, {}, {}", config.steps, config.batch, config.hard));
+    section.setting(
+        "Adam: steps, batch, hard",
+        format!("{}, {}, {}", config.steps, config.batch, config.hard),
+    );
+    section.setting("trainings per pool", config.restarts);
     section.setting("weight of the tail", short(config.tail));
-    section.setting("closed loop: runs, ticks", format!("{}, {}", config.runs, config.ticks));
+    section.setting(
+        "closed loop: runs, ticks",
+        format!("{}, {}", config.runs, config.ticks),
+    );
     section
 }
 
@@ -71,8 +81,7 @@ fn claims(
 ) {
     let plant = findings.plant;
     let Some(row) = ours(findings) else { return };
-    let (m, p, x, c): (fn(&Score) -> f64, fn(&Score) -> f64, fn(&Score) -> f64, fn(&Score) -> f64) =
-        (|s| s.mean, |s| s.p99, |s| s.max, |s| s.at_cap);
+    let [m, p, x, c]: [Part; 4] = [|s| s.mean, |s| s.p99, |s| s.max, |s| s.at_cap];
     let held = [
         row.worst(m) <= mean,
         row.worst(p) <= p99,
@@ -103,9 +112,15 @@ fn claims(
         let values = others.iter().map(|row| row.average(part));
         values.fold(f64::INFINITY, f64::min)
     };
-    let wins = [row.average(m) < least(m), row.average(p) < least(p), row.average(x) < least(x)];
+    let wins = [
+        row.average(m) < least(m),
+        row.average(p) < least(p),
+        row.average(x) < least(x),
+    ];
     section.claim(
-        format!("{plant}: better than every baseline tuned on the same pools, in mean, p99 and maximum."),
+        format!(
+            "{plant}: better than every baseline tuned on the same pools, in mean, p99 and maximum."
+        ),
         format!(
             "{} / {} / {} against the least of any: {} / {} / {} (not of one and the same)",
             short(row.average(m)),
@@ -131,7 +146,10 @@ fn claims(
         format!("{} against {} million solver iterations", short(many.work[0]), short(many.work[1])),
     );
     if let [tuned, other] = findings.closed_loop.as_slice() {
-        let wins = [tuned.average(m) < other.average(m), tuned.average(p) < other.average(p)];
+        let wins = [
+            tuned.average(m) < other.average(m),
+            tuned.average(p) < other.average(p),
+        ];
         section.claim(
             format!("{plant}: better in closed loop, too, with a warm start."),
             format!(
@@ -211,7 +229,11 @@ fn tables(section: &mut Section, findings: &Findings) {
             counts.row([who.as_str().into(), i.into(), (c as usize).into()]);
         }
     }
-    section.data(name(findings, "counts"), format!("{plant}: iterations of every tick"), counts);
+    section.data(
+        name(findings, "counts"),
+        format!("{plant}: iterations of every tick"),
+        counts,
+    );
 }
 
 fn figures(section: &mut Section, findings: &Findings) {

@@ -7,7 +7,8 @@ use super::baselines::{Balancing, Bench, Fixed, Key, best, grid, ruiz};
 use super::{Config, Failure, Findings, ManyKnobs, Row, closed_loop, momentum, search};
 use crate::control::plants::{Plant, axis_model};
 use crate::control::{
-    Knobset, Pool, Program, Score, Training, Tuned, begin, iterations, recipe, solve, solve_exactly, tune,
+    Knobset, Pool, Program, Score, Training, Tuned, begin, iterations, recipe, solve,
+    solve_exactly, tune,
 };
 use crate::data::random::bits;
 use crate::report::{Interrupt, Task, short};
@@ -90,7 +91,12 @@ pub(super) fn study(
     let jacobi = jacobi(program)?;
     let known = published(plant);
     let ones = vec![1.0; jacobi.len()];
-    table.add("published ρ", false, in_words(known), &bench.fixed(&ones, known, &test));
+    table.add(
+        "published ρ",
+        false,
+        in_words(known),
+        &bench.fixed(&ones, known, &test),
+    );
     let mut jacobi_best = known;
     for pool in &pools {
         jacobi_best = baselines(&mut table, &bench, &jacobi, &pool.cast());
@@ -101,17 +107,33 @@ pub(super) fn study(
     let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
     let one_phase = Knobset::levels_and_slopes(program, jacobi.clone(), &kinds, &[]);
     let mut chosen: Option<(Knobset, Training)> = None;
-    let million = |work: usize| format!("{} million iterations of training", short(work as f64 / 1e6));
+    let million = |work: usize| {
+        format!(
+            "{} million iterations of training",
+            short(work as f64 / 1e6)
+        )
+    };
     for (s, pool) in pools.iter().enumerate() {
         let training = train(program, &one_phase, pool, config, s, interrupt)?;
         let counts = test_counts(&bench, &one_phase, &training.theta, &test);
-        table.add("stopping time, few knobs, 1 phase", true, million(training.work), &counts);
+        table.add(
+            "stopping time, few knobs, 1 phase",
+            true,
+            million(training.work),
+            &counts,
+        );
         let fresh = plant.pool(bits(bits(config.seed, FRESH), s as u64), config.fresh);
         let options = config.options(bits(config.seed, 100 + s as u64));
         let stop = |_| interrupt.raised();
-        let (knobs, training) =
-            recipe(program, &kinds, &config.switches, [pool, &fresh], &options, stop)
-                .map_err(|e| Failure::NoAnswer(e.to_string()))?;
+        let (knobs, training) = recipe(
+            program,
+            &kinds,
+            &config.switches,
+            [pool, &fresh],
+            &options,
+            stop,
+        )
+        .map_err(|e| Failure::NoAnswer(e.to_string()))?;
         go_on_quietly(interrupt)?;
         let counts = test_counts(&bench, &knobs, &training.theta, &test);
         let name = format!("stopping time, {} phases", config.switches.len() + 1);
@@ -122,8 +144,11 @@ pub(super) fn study(
         }
     }
     // The few knobs first, then the phases.
-    table.rows.sort_by_key(|row| (row.ours, row.name.ends_with("phases")));
-    let (phases, chosen) = chosen.ok_or_else(|| Failure::NoAnswer("no training was made".to_owned()))?;
+    table
+        .rows
+        .sort_by_key(|row| (row.ours, row.name.ends_with("phases")));
+    let (phases, chosen) =
+        chosen.ok_or_else(|| Failure::NoAnswer("no training was made".to_owned()))?;
     go_on()?;
     let many_knobs = many(plant, &bench, &jacobi, &pools, config, &test, interrupt)?;
     go_on()?;
@@ -174,7 +199,11 @@ fn go_on_quietly(interrupt: &Interrupt) -> Result<(), Failure> {
 
 /// What the sources of the two problems publish.
 fn published(plant: &Plant) -> Fixed {
-    let rho = if plant.program.shape.outputs > 0 { 100.0 } else { 5.0 };
+    let rho = if plant.program.shape.outputs > 0 {
+        100.0
+    } else {
+        5.0
+    };
     Fixed { rho, alpha: 1.0 }
 }
 
@@ -193,14 +222,22 @@ fn baselines(table: &mut Column<'_>, bench: &Bench<'_>, jacobi: &[f64], pool: &P
         rho: 1.0,
         alpha: 1.6,
     };
-    for (base, name, from) in [(&ones[..], "(ρ, α) by grid", 0.0), (jacobi, "Jacobi scaling, (ρ, α) by grid", -1.5)] {
+    for (base, name, from) in [
+        (&ones[..], "(ρ, α) by grid", 0.0),
+        (jacobi, "Jacobi scaling, (ρ, α) by grid", -1.5),
+    ] {
         // The published ρ lie inside.
         let settings = grid(from, 18, alphas);
         for (what, key) in by {
             let counts = |s: &Fixed, p: &Pool<f32>| bench.fixed(base, *s, p);
             if let Some((setting, _)) = best(&settings, &rounds, config.cap, key, counts) {
                 let counts = bench.fixed(base, setting, table.test);
-                table.add(&format!("{name}, by {what}"), false, in_words(setting), &counts);
+                table.add(
+                    &format!("{name}, by {what}"),
+                    false,
+                    in_words(setting),
+                    &counts,
+                );
                 if from < 0.0 {
                     jacobi_best = setting;
                 }
@@ -208,9 +245,19 @@ fn baselines(table: &mut Column<'_>, bench: &Bench<'_>, jacobi: &[f64], pool: &P
         }
     }
     // Rules start around the best fixed ρ of their base.
-    let factors: &[f64] = if config.coarse { &[1.0] } else { &[0.2, 1.0, 5.0] };
+    let factors: &[f64] = if config.coarse {
+        &[1.0]
+    } else {
+        &[0.2, 1.0, 5.0]
+    };
     for (base, name, intervals, threshold, reach) in [
-        (&ones[..], "OSQP residual balancing", &[10, 25, 50][..], 2.0, 1e6),
+        (
+            &ones[..],
+            "OSQP residual balancing",
+            &[10, 25, 50][..],
+            2.0,
+            1e6,
+        ),
         (&ruiz, "the same + Ruiz", &[10, 25, 50], 2.0, 1e6),
         (jacobi, "the same + Jacobi", &[10, 25, 50], 2.0, 1e6),
         // Bounded, without a threshold, looked at often; K exact, where TinyMPC has a first-order update.
@@ -293,8 +340,10 @@ fn train(
 ) -> Result<Training, Failure> {
     let options = config.options(bits(config.seed, 100 + number as u64));
     let start = begin(program, knobs, pool, config.cap);
-    let training = tune(program, knobs, &start, pool, &options, |_| interrupt.raised())
-        .map_err(|e| Failure::NoAnswer(e.to_string()))?;
+    let training = tune(program, knobs, &start, pool, &options, |_| {
+        interrupt.raised()
+    })
+    .map_err(|e| Failure::NoAnswer(e.to_string()))?;
     go_on_quietly(interrupt)?;
     Ok(training)
 }
@@ -330,7 +379,12 @@ fn many(
     let names = ["gradient of the stopping time", "search without a gradient"];
     for (s, pool) in pools.iter().enumerate() {
         let training = train(bench.program, &knobs, pool, config, s, interrupt)?;
-        table.add(names[0], true, String::new(), &test_counts(bench, &knobs, &training.theta, test));
+        table.add(
+            names[0],
+            true,
+            String::new(),
+            &test_counts(bench, &knobs, &training.theta, test),
+        );
         let options = config.options(bits(config.seed, 200 + s as u64));
         let found = search::search(
             bench.program,
@@ -343,7 +397,12 @@ fn many(
         );
         go_on_quietly(interrupt)?;
         let words = format!("{} generations", found.generations);
-        table.add(names[1], false, words, &test_counts(bench, &knobs, &found.theta, test));
+        table.add(
+            names[1],
+            false,
+            words,
+            &test_counts(bench, &knobs, &found.theta, test),
+        );
         work[0] += training.work as f64 / 1e6 / pools.len() as f64;
         work[1] += found.work as f64 / 1e6 / pools.len() as f64;
     }
@@ -415,7 +474,15 @@ fn loops(
     let mut rows = Vec::new();
     let mut traces = Vec::new();
     let other = bench.tuned(jacobi, retuned);
-    let ways = [(Some(tuned), "stopping time", true, String::new()), (other.as_ref(), "Jacobi scaling, retuned in closed loop", false, in_words(retuned))];
+    let ways = [
+        (Some(tuned), "stopping time", true, String::new()),
+        (
+            other.as_ref(),
+            "Jacobi scaling, retuned in closed loop",
+            false,
+            in_words(retuned),
+        ),
+    ];
     for (tuned, name, ours, setting) in ways {
         let Some(tuned) = tuned else { continue };
         let found = run(tuned, test, config.runs);
@@ -439,7 +506,10 @@ fn bounds(
     config: &Config,
 ) -> Vec<Row> {
     let choices: &[(&str, &[f64])] = if plant.program.shape.outputs > 0 {
-        &[("|u| ≤ 4", &[4.0, 1.0, 1.0]), ("|position|, |velocity| ≤ 1.2", &[3.0, 1.2, 1.2])]
+        &[
+            ("|u| ≤ 4", &[4.0, 1.0, 1.0]),
+            ("|position|, |velocity| ≤ 1.2", &[3.0, 1.2, 1.2]),
+        ]
     } else {
         &[("|u| ≤ 0.35", &[0.35; 4]), ("|u| ≤ 0.7", &[0.7; 4])]
     };
@@ -448,8 +518,13 @@ fn bounds(
         let mut changed = plant.clone();
         changed.program.upper = upper.to_vec();
         changed.program.lower = upper.iter().map(|b| -b).collect();
-        let test = changed.pool(bits(config.seed, TEST), config.test).cast::<f32>();
-        for (tuned, who, ours) in [(tuned, "stopping time", true), (other, "Jacobi scaling, grid", false)] {
+        let test = changed
+            .pool(bits(config.seed, TEST), config.test)
+            .cast::<f32>();
+        for (tuned, who, ours) in [
+            (tuned, "stopping time", true),
+            (other, "Jacobi scaling, grid", false),
+        ] {
             let counts = iterations(&bench.small, &test, tuned.phases(), config.cap);
             rows.push(Row {
                 name: format!("{name}: {who}"),
@@ -465,7 +540,9 @@ fn bounds(
 /// Projected gradient with momentum on one axis: a grid, and the gradient from its best point.
 pub(super) fn momentum_rows(config: &Config) -> Result<Vec<Row>, Failure> {
     let model = axis_model();
-    let program = &model.program().map_err(|e| Failure::NoAnswer(e.to_string()))?;
+    let program = &model
+        .program()
+        .map_err(|e| Failure::NoAnswer(e.to_string()))?;
     let curvature = momentum::curvature(program);
     let mut table = Column {
         config,
@@ -479,7 +556,11 @@ pub(super) fn momentum_rows(config: &Config) -> Result<Vec<Row>, Failure> {
         let stream = bits(bits(config.seed, TRAINING), s as u64);
         let pool = model.ticks(program, stream, config.pool.min(300));
         let blend = |at: momentum::Setting| {
-            Score::of(&momentum::counts(program, &pool, at, config.cap), config.cap).blend()
+            Score::of(
+                &momentum::counts(program, &pool, at, config.cap),
+                config.cap,
+            )
+            .blend()
         };
         let settings = steps.iter().flat_map(|&a| betas.map(|b| [a, b]));
         let found = settings
@@ -489,7 +570,10 @@ pub(super) fn momentum_rows(config: &Config) -> Result<Vec<Row>, Failure> {
         let mut options = config.options(bits(config.seed, 300 + s as u64));
         options.steps = options.steps.min(100);
         let descended = momentum::descend(program, &pool, grid, &options);
-        for (name, ours, at) in [("two-parameter grid", false, grid), ("stopping time", true, descended)] {
+        for (name, ours, at) in [
+            ("two-parameter grid", false, grid),
+            ("stopping time", true, descended),
+        ] {
             let words = format!("a·L = {}, β = {}", short(at[0] * curvature), short(at[1]));
             let counts = momentum::counts(program, &test, at, config.cap);
             table.add(name, ours, words, &counts);
