@@ -31,6 +31,8 @@ pub enum Argument {
     Bounds,
     /// The memory lent to an adaptive method.
     Memory,
+    /// The matrices of a quadratic program.
+    Model,
 }
 
 impl Argument {
@@ -48,6 +50,7 @@ impl Argument {
             Self::Hyperparameter => "a hyperparameter",
             Self::Bounds => "the box",
             Self::Memory => "the memory",
+            Self::Model => "the matrices of the program",
         }
     }
 }

@@ -117,6 +117,7 @@ mod gradient;
 mod integrator;
 mod loss;
 pub mod methods;
+pub mod mpc;
 mod objective;
 mod plan;
 mod run;

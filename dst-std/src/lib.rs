@@ -4,6 +4,7 @@
 //! over [`cli`]: every subcommand reads its arguments, computes a plain value, and prints it for people or as JSON.
 
 pub mod cli;
+pub mod control;
 pub mod data;
 pub mod experiments;
 pub mod learned;

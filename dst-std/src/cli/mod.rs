@@ -6,6 +6,7 @@
 mod arguments;
 mod checkpoints;
 mod common;
+mod control;
 mod illustrate;
 mod ola;
 mod output;
@@ -36,6 +37,7 @@ Examples:
   dst checkpoints --slots 8 --steps 1000
   dst illustrate --theta 0.25
   dst illustrate --json
+  dst control --quick
   dst ola --data a1a --method adam-ola --alpha0 0.01
   dst reproduce --quick
   dst tune --method nesterov
@@ -46,6 +48,7 @@ Every subcommand explains itself: dst validate --help";
 #[derive(Subcommand)]
 enum Command {
     Checkpoints(checkpoints::Args),
+    Control(control::Args),
     Illustrate(illustrate::Args),
     Ola(Box<ola::Args>),
     Reproduce(reproduce::Args),
@@ -101,6 +104,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match cli.command {
         Command::Checkpoints(args) => checkpoints::run(&args),
+        Command::Control(args) => control::run(&args),
         Command::Illustrate(args) => illustrate::run(&args),
         Command::Ola(args) => ola::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),

@@ -7,6 +7,7 @@
 //! lie in one directory. It polls [`Context::interrupted`] between parts, and returns what it has or
 //! [`Failure::Interrupted`].
 
+pub mod control;
 pub mod illustration;
 pub mod ola;
 pub mod validation;
@@ -84,5 +85,10 @@ pub const ALL: &[Experiment] = &[
         name: "ola",
         title: "Online learning-rate adaptation on the smooth SVM (Figures 4 and 5)",
         run: ola::experiment,
+    },
+    Experiment {
+        name: "control",
+        title: "Control loop: fewer iterations before the deadline (ours)",
+        run: control::experiment,
     },
 ];

@@ -1,11 +1,21 @@
-//! What the host finds: the lines of every check, then the words of the smallest run. Firmware must find the same.
+//! What the host finds: the lines of every check, the words of the controllers' ticks, then those of the smallest run. Firmware must find the same.
 
 use dst_models::checks;
 use dst_models::smallest::{Report, Room, run};
+use dst_models::ticks;
 
 fn main() {
     for check in checks::SINGLE.iter().chain(checks::DOUBLE) {
         println!("{} {} {}", check.name, check.scalar, check.run());
+    }
+    let mut room = ticks::Room::new();
+    let mut reports = [ticks::Report::EMPTY; 2];
+    let [safety, hover] = &mut reports;
+    ticks::safety(&mut room, safety, |_| {});
+    ticks::hover(&mut room, hover, |_| {});
+    for (name, report) in ["safety_filter", "quadrotor"].iter().zip(reports) {
+        let words = report.words().map(|word| format!("{word:08x}"));
+        println!("ticks {name} {}", words.join(" "));
     }
     let mut report = Report::EMPTY;
     run(&mut Room::new(), &mut report, || {});

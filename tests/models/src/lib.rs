@@ -4,12 +4,14 @@
 
 pub mod checks;
 mod close;
+pub mod controllers;
 mod counted;
 mod flows;
 mod objectives;
 mod poison;
 pub mod smallest;
 mod suspension;
+pub mod ticks;
 
 pub use close::{Close, relative_distance};
 pub use counted::{Counted, CountedObjective, Counts};

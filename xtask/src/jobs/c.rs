@@ -26,6 +26,9 @@ pub(crate) const C99: &[&str] = &["-std=c99", "-ffp-contract=off"];
 /// What the programs want to know.
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
+/// Where the controller in C is, seen from the programs.
+pub(crate) const CONTROLLER: &str = "../../dst-std/src/control";
+
 /// Builds the library and does all of it.
 pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     ensure(TOOLS)?;
@@ -96,10 +99,10 @@ impl Host {
             .args(STRICT)
             .args(flags)
             .arg(VERSION)
-            .arg("-I")
+            .args(["-I", "controllers", "-I", CONTROLLER, "-I"])
             .arg(&self.package)
             .arg(format!("{name}.{}", if cxx { "cpp" } else { "c" }));
-        if matches!(name, "known_answers" | "misuse") {
+        if matches!(name, "known_answers" | "misuse" | "ticks") {
             command.arg("host.c");
         }
         command
@@ -118,7 +121,14 @@ impl Host {
             "-fsanitize=address,undefined",
             "-fno-sanitize-recover=all",
         ];
-        for name in ["known_answers", "misuse", "tutorial", "cxx"] {
+        for name in [
+            "known_answers",
+            "misuse",
+            "ticks",
+            "own_controller",
+            "tutorial",
+            "cxx",
+        ] {
             let plain = self.compile("plain", name, &["-O2"])?;
             let output = answer(&mut Command::new(&plain))?;
             if name == "known_answers" {
@@ -148,7 +158,14 @@ impl Host {
 
     /// Nothing of Rust's panics, formatting or allocator is linked; a library that panics is found out.
     fn symbols(&self, cargo: &Cargo) -> Result<(), String> {
-        for name in ["known_answers", "misuse", "tutorial", "cxx"] {
+        for name in [
+            "known_answers",
+            "misuse",
+            "ticks",
+            "own_controller",
+            "tutorial",
+            "cxx",
+        ] {
             let program = self.programs.join(format!("{name}-plain"));
             let found = panics(&program)?;
             if !found.is_empty() {

@@ -6,10 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::c::{C99, STRICT, VERSION, known_answers, sources};
+use super::c::{C99, CONTROLLER, STRICT, VERSION, known_answers, sources};
 use super::c_lib::{Scope, answer, package};
+use super::cross::{Reference, TARGETS, budgets, ticks};
 use crate::cargo::Cargo;
-use crate::elf::check_elf;
+use crate::elf::{Elf, check_elf};
 use crate::toolchain::{QEMU_ARM, QEMU_RISCV, RustFor, Tool, ensure};
 
 /// A microcontroller, its compiler and its emulator.
@@ -92,11 +93,25 @@ pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
             machine.target,
             here.len()
         );
+        if machine.target.ends_with("eabihf") {
+            // The tuned controllers: no library, the bits of Rust, instructions per tick.
+            let output = firmware.run("ticks", &full)?;
+            let rust = Reference::of_this_machine(cargo)?;
+            compare(&rust.tick_lines(), &tick_lines(&output))
+                .map_err(|e| format!("{}: ticks: {e}", machine.target))?;
+            firmware.count_ticks()?;
+        }
         firmware.run("misuse", &full)?;
         firmware.run("firmware/smallest", &full)?;
         firmware.run("firmware/smallest", &folder(Scope::Small)?)?;
     }
     Ok(())
+}
+
+/// The lines of the controllers.
+fn tick_lines(output: &str) -> Vec<String> {
+    let lines = output.lines().filter(|line| line.starts_with("ticks "));
+    lines.map(str::to_owned).collect()
 }
 
 /// The lines with numbers.
@@ -141,7 +156,8 @@ impl Firmware<'_> {
             .and_then(|line| line.split_whitespace().next());
         let package = owner_of(package);
         eprintln!("{package}: {name}: text: {} bytes", text.unwrap_or("?"));
-        for line in output.lines().filter(|line| !line.starts_with("case ")) {
+        let numbers = |line: &&str| line.starts_with("case ") || line.starts_with("ticks ");
+        for line in output.lines().filter(|line| !numbers(line)) {
             eprintln!("{package}: {line}");
         }
         Ok(output)
@@ -157,10 +173,7 @@ impl Firmware<'_> {
         let small = owner_of(package).ends_with("-small");
         let stem = name.rsplit('/').next().unwrap_or(name);
         let owner = owner_of(package);
-        let program = self
-            .cargo
-            .target_folder("c")
-            .join(format!("{stem}-{owner}.elf"));
+        let program = self.program(stem, &owner);
         let mut command = Command::new(format!("{prefix}-gcc"));
         command
             .current_dir(sources(self.cargo))
@@ -169,7 +182,16 @@ impl Firmware<'_> {
             .args(*flags)
             .args(["-Os", "-g", "-ffunction-sections", "-fdata-sections"])
             .args(small.then_some("-DSMALL"))
-            .args([VERSION, "-I", "firmware", "-I"])
+            .args([
+                VERSION,
+                "-I",
+                "firmware",
+                "-I",
+                "controllers",
+                "-I",
+                CONTROLLER,
+                "-I",
+            ])
             .arg(package)
             .args([format!("{name}.c"), format!("firmware/{start}.c")])
             .args(["-nostartfiles", "-T", &format!("firmware/{start}.ld")])
@@ -179,6 +201,32 @@ impl Firmware<'_> {
             .arg(&program);
         answer(&mut command)?;
         Ok(program)
+    }
+
+    /// Instructions per tick, counted as those of the firmware in Rust, and held against the same budgets.
+    fn count_ticks(&self) -> Result<(), String> {
+        let target = self.machine.target;
+        let program = self.program("ticks", target);
+        let Some(emulated) = TARGETS.iter().find(|m| m.target == target) else {
+            return Err(format!("{target}: no machine to count on"));
+        };
+        let counts = emulated.count_each(&program, &ticks::MARKS)?;
+        let budgets = self.cargo.root().join("tests/on-target/budgets.toml");
+        for (name, counts) in ["c_safety_tick", "c_quadrotor_tick"].iter().zip(&counts) {
+            let worst = counts.iter().max().copied().unwrap_or(0);
+            let mean = counts.iter().sum::<u64>() / counts.len().max(1) as u64;
+            eprintln!("{target}: {name}: {mean} instructions on average, {worst} at most");
+            budgets::check_one(&budgets, target, &format!("{name}_worst"), worst)?;
+        }
+        let elf = Elf::read(&program)?;
+        budgets::check_one(&budgets, target, "c_ticks_text", elf.size(".text"))?;
+        budgets::check_one(&budgets, target, "c_ticks_memory", elf.size(".bss"))
+    }
+
+    fn program(&self, stem: &str, owner: &str) -> PathBuf {
+        self.cargo
+            .target_folder("c")
+            .join(format!("{stem}-{owner}.elf"))
     }
 
     /// Runs under QEMU; the exit code is the program's.

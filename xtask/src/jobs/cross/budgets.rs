@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use super::ticks;
+
 /// What was measured on one target. Bytes, and instructions per step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
@@ -19,12 +21,14 @@ pub(crate) struct Measured {
     pub(crate) euler_step: u64,
     /// The backward sweep, divided by its steps: recomputation included.
     pub(crate) backward_step: u64,
+    /// The tuned controllers; only where there is a floating-point unit.
+    pub(crate) ticks: Option<ticks::Measured>,
 }
 
 impl Measured {
     /// The names are the keys of the file.
-    fn all(&self) -> [(&'static str, u64); 8] {
-        [
+    fn all(&self) -> Vec<(&'static str, u64)> {
+        let mut all = vec![
             ("minimal_text", self.minimal_text),
             ("minimal_rodata", self.minimal_rodata),
             ("minimal_stack", self.minimal_stack),
@@ -33,35 +37,14 @@ impl Measured {
             ("suite_stack", self.suite_stack),
             ("euler_step", self.euler_step),
             ("backward_step", self.backward_step),
-        ]
+        ];
+        all.extend(self.ticks.iter().flat_map(ticks::Measured::all));
+        all
     }
 
     /// Fails if anything is above its budget, or has none.
     pub(crate) fn check(&self, file: &Path, target: &str) -> Result<(), String> {
-        let complain = |e: &dyn fmt::Display| format!("{}: {e}", file.display());
-        let text = std::fs::read_to_string(file).map_err(|e| complain(&e))?;
-        let table: toml::Table = text.parse().map_err(|e| complain(&e))?;
-        let budgets = table
-            .get(target)
-            .and_then(toml::Value::as_table)
-            .ok_or_else(|| complain(&format!("no budgets for {target}")))?;
-        let over: Vec<String> = self
-            .all()
-            .into_iter()
-            .filter_map(|(name, value)| {
-                let budget = budgets.get(name).and_then(toml::Value::as_integer);
-                match budget.and_then(|b| u64::try_from(b).ok()) {
-                    Some(budget) if value <= budget => None,
-                    Some(budget) => Some(format!("{name} is {value}, its budget {budget}")),
-                    None => Some(format!("{name} is {value} and has no budget")),
-                }
-            })
-            .collect();
-        if over.is_empty() {
-            Ok(())
-        } else {
-            Err(complain(&format!("{target}: {}", over.join("; "))))
-        }
+        check(file, target, &self.all())
     }
 
     /// For the summary.
@@ -77,6 +60,37 @@ impl fmt::Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.all()
             .iter()
-            .try_for_each(|(name, value)| writeln!(f, "  {name:<15} {value:>8}"))
+            .try_for_each(|(name, value)| writeln!(f, "  {name:<22} {value:>8}"))
+    }
+}
+
+/// The same for one number.
+pub(crate) fn check_one(file: &Path, target: &str, name: &str, value: u64) -> Result<(), String> {
+    check(file, target, &[(name, value)])
+}
+
+fn check(file: &Path, target: &str, measured: &[(&str, u64)]) -> Result<(), String> {
+    let complain = |e: &dyn fmt::Display| format!("{}: {e}", file.display());
+    let text = std::fs::read_to_string(file).map_err(|e| complain(&e))?;
+    let table: toml::Table = text.parse().map_err(|e| complain(&e))?;
+    let budgets = table
+        .get(target)
+        .and_then(toml::Value::as_table)
+        .ok_or_else(|| complain(&format!("no budgets for {target}")))?;
+    let over: Vec<String> = measured
+        .iter()
+        .filter_map(|&(name, value)| {
+            let budget = budgets.get(name).and_then(toml::Value::as_integer);
+            match budget.and_then(|b| u64::try_from(b).ok()) {
+                Some(budget) if value <= budget => None,
+                Some(budget) => Some(format!("{name} is {value}, its budget {budget}")),
+                None => Some(format!("{name} is {value} and has no budget")),
+            }
+        })
+        .collect();
+    if over.is_empty() {
+        Ok(())
+    } else {
+        Err(complain(&format!("{target}: {}", over.join("; "))))
     }
 }

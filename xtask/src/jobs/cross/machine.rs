@@ -56,6 +56,11 @@ pub(crate) const TARGETS: [Machine; 4] = [
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Machine {
+    /// Does it compute with floating-point numbers itself? The tuned controllers are for those that do.
+    pub(crate) fn has_fpu(&self) -> bool {
+        self.target.ends_with("eabihf")
+    }
+
     /// Makes sure that the emulator is there.
     pub(crate) fn ensure(&self) -> Result<(), String> {
         ensure(&[self.tool])
@@ -97,15 +102,50 @@ impl Machine {
     }
 
     /// Instructions that a program executes from each of these symbols to the next.
+    pub(crate) fn count(&self, program: &Path, marks: &[&str]) -> Result<Vec<u64>, String> {
+        let marks = addresses(program, marks)?;
+        let mut passed = Vec::new();
+        self.follow(program, |address, instructions| {
+            if marks.get(passed.len()) == Some(&address) {
+                passed.push(instructions);
+            }
+        })?;
+        if passed.len() < marks.len() {
+            return Err(self.complain(program, &"does not pass its marks"));
+        }
+        Ok(passed.windows(2).map(|pair| pair[1] - pair[0]).collect())
+    }
+
+    /// Instructions from every passage of the first symbol of a pair to the next of the second.
+    pub(crate) fn count_each(
+        &self,
+        program: &Path,
+        pairs: &[[&str; 2]],
+    ) -> Result<Vec<Vec<u64>>, String> {
+        let marks = addresses(program, pairs.as_flattened())?;
+        let mut begun = vec![None; pairs.len()];
+        let mut counts = vec![Vec::new(); pairs.len()];
+        self.follow(program, |address, instructions| {
+            let Some(mark) = marks.iter().position(|mark| *mark == address) else {
+                return;
+            };
+            match (mark % 2, begun[mark / 2].take()) {
+                (0, _) => begun[mark / 2] = Some(instructions),
+                (_, Some(start)) => counts[mark / 2].push(instructions - start),
+                _ => {}
+            }
+        })?;
+        if counts.iter().any(Vec::is_empty) {
+            return Err(self.complain(program, &"does not pass its marks"));
+        }
+        Ok(counts)
+    }
+
+    /// Calls `see` with the address of every instruction and the number of those before it.
     ///
     /// The emulator is told to translate one instruction at a time and to log each; exact, and the same on every
     /// instruction set. Counts, not cycles: the emulator knows nothing of pipelines and wait states.
-    pub(crate) fn count(&self, program: &Path, marks: &[&str]) -> Result<Vec<u64>, String> {
-        let elf = Elf::read(program)?;
-        let marks: Vec<u64> = marks
-            .iter()
-            .map(|mark| elf.address(mark).map(|address| address & !1))
-            .collect::<Result<_, _>>()?;
+    fn follow(&self, program: &Path, mut see: impl FnMut(u64, u64)) -> Result<(), String> {
         let mut command = self.command(program);
         command.args(["-d", "exec,nochain"]);
         if self.version()? >= (8, 1) {
@@ -118,24 +158,22 @@ impl Machine {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|e| self.complain(program, &e))?;
-        let mut passed = Vec::new();
         let mut instructions = 0;
-        let log = child.stderr.take().map(BufReader::new);
-        for line in log.into_iter().flat_map(BufRead::lines) {
-            let line = line.map_err(|e| self.complain(program, &e))?;
-            let Some(address) = executed(&line) else {
-                continue;
-            };
-            if marks.get(passed.len()) == Some(&address) {
-                passed.push(instructions);
+        let mut log = child.stderr.take().map(BufReader::new);
+        let mut line = Vec::new();
+        while let Some(log) = &mut log {
+            line.clear();
+            let read = log.read_until(b'\n', &mut line);
+            if read.map_err(|e| self.complain(program, &e))? == 0 {
+                break;
             }
-            instructions += 1;
+            if let Some(address) = std::str::from_utf8(&line).ok().and_then(executed) {
+                see(address, instructions);
+                instructions += 1;
+            }
         }
         child.wait().map_err(|e| self.complain(program, &e))?;
-        if passed.len() < marks.len() {
-            return Err(self.complain(program, &"does not pass its marks"));
-        }
-        Ok(passed.windows(2).map(|pair| pair[1] - pair[0]).collect())
+        Ok(())
     }
 
     fn command(&self, program: &Path) -> Command {
@@ -171,6 +209,13 @@ impl Machine {
         let name = program.file_name().unwrap_or_default().to_string_lossy();
         format!("{name} on {} ({}): {what}", self.core, self.target)
     }
+}
+
+/// Where these symbols are, without the bit that says Thumb.
+fn addresses(program: &Path, marks: &[&str]) -> Result<Vec<u64>, String> {
+    let elf = Elf::read(program)?;
+    let address = |mark: &&str| elf.address(mark).map(|address| address & !1);
+    marks.iter().map(address).collect()
 }
 
 /// The address in a line of the log: `Trace 0: 0x7f9a98000100 [00800408/00000400/00000110/ff000201] Reset`

@@ -1,9 +1,10 @@
 //! Firmware on emulated boards: built, run, compared with the host bit by bit, measured against its budgets.
 
-mod budgets;
+pub(crate) mod budgets;
 mod logging;
 mod machine;
 mod reference;
+pub(crate) mod ticks;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,8 @@ use crate::elf::{Elf, check_elf};
 use crate::toolchain::RustFor;
 use budgets::Measured;
 pub(crate) use machine::{Machine, TARGETS};
-use reference::{Reference, Report};
+pub(crate) use reference::Reference;
+use reference::Report;
 
 /// Where the firmware is.
 const FOLDER: &str = "tests/on-target";
@@ -77,6 +79,18 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
         &machine.run(&logging)?.stdout,
         &cargo.root().join(FOLDER).join("logging/expected.log"),
     ));
+    let ticks = if machine.has_fpu() {
+        let program = firmware.build("ticks", &[])?;
+        match ticks::run(machine, &program, &reference.ticks) {
+            Ok(measured) => Some(measured),
+            Err(e) => {
+                keep(Err(e));
+                None
+            }
+        }
+    } else {
+        None
+    };
     let counts = machine.count(
         &minimal,
         &["dst_mark_start", "dst_mark_stopped", "dst_mark_done"],
@@ -91,6 +105,7 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
         suite_stack,
         euler_step: counts[0] / report.steps.max(1),
         backward_step: counts[1] / report.steps.max(1),
+        ticks,
     };
     eprintln!("{measured}");
     let budgets = cargo.root().join(FOLDER).join("budgets.toml");

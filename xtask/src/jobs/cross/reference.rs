@@ -8,6 +8,8 @@ use crate::cargo::Cargo;
 pub(crate) struct Reference {
     checks: Vec<String>,
     smallest: Vec<u32>,
+    /// Of the safety filter, then of the quadrotor.
+    pub(crate) ticks: Vec<u32>,
 }
 
 /// What the smallest program reports, in the order of `dst_models::smallest::Report`.
@@ -57,13 +59,22 @@ impl Reference {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut checks: Vec<String> = text.lines().map(str::to_owned).collect();
         let smallest = checks.pop().unwrap_or_default();
-        let words = smallest.strip_prefix("smallest ").unwrap_or_default();
-        let smallest = words
-            .split_whitespace()
-            .map(|word| u32::from_str_radix(word, 16))
-            .collect::<Result<_, _>>()
-            .map_err(|e| format!("{smallest}: {e}"))?;
-        Ok(Self { checks, smallest })
+        let smallest = hex(smallest.strip_prefix("smallest ").unwrap_or_default())?;
+        let mut ticks = Vec::new();
+        for line in checks.iter().filter_map(|line| line.strip_prefix("ticks ")) {
+            ticks.extend(hex(line.split_once(' ').unwrap_or_default().1)?);
+        }
+        Ok(Self {
+            checks,
+            smallest,
+            ticks,
+        })
+    }
+
+    /// What the controllers found, as programs in C print it.
+    pub(crate) fn tick_lines(&self) -> Vec<String> {
+        let lines = self.checks.iter().filter(|l| l.starts_with("ticks "));
+        lines.cloned().collect()
     }
 
     /// Compares the checks of one scalar line by line; returns their number and the stack they took.
@@ -131,4 +142,11 @@ impl Reference {
             "the smallest run: host {host:x?}, target {target:x?}"
         ))
     }
+}
+
+/// Words in hexadecimal.
+fn hex(text: &str) -> Result<Vec<u32>, String> {
+    text.split_whitespace()
+        .map(|word| u32::from_str_radix(word, 16).map_err(|e| format!("{text}: {e}")))
+        .collect()
 }

@@ -1,0 +1,275 @@
+//! The controller on the device: at most B iterations per tick, the best iterate, warm start by shifting.
+//!
+//! Everything that does not change lies in flash behind a [`Controller`]; what changes is one [`Tick`] of memory. A tick makes
+//! g = F·x + d and the bounds lo − E·x, hi − E·x from the measured state, shifts the last solution by a stage, iterates, and returns
+//! the inputs of the first stage: those of z, which keep their bounds exactly however early the deadline comes.
+
+use core::cell::Cell;
+
+use super::pieces::{pieces, pieces_mut};
+use super::qp::{Instance, Qp, Shape, Tolerance};
+use super::step::{Phases, Residual, Solver};
+use crate::error::{Argument, Error, exact};
+use crate::integrator::{split, split_mut};
+use crate::scalar::{Scalar, add_scaled, copy};
+
+/// A tuned controller: constants, such as `dst control export` writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Controller<'a, S> {
+    /// The sizes.
+    pub shape: Shape,
+    /// States of a block.
+    pub states: usize,
+    /// C, as in [`Qp::outputs`].
+    pub outputs: &'a [S],
+    /// F, column by column; empty for none.
+    pub linear: &'a [S],
+    /// E, column by column; empty for none.
+    pub free: &'a [S],
+    /// Lower bounds of the inputs, then of the outputs, of one stage.
+    pub lower: &'a [S],
+    /// Upper bounds of the same.
+    pub upper: &'a [S],
+    /// R and α of each phase.
+    pub params: &'a [S],
+    /// K of each phase.
+    pub inverses: &'a [S],
+    /// Where phases begin.
+    pub switches: &'a [usize],
+    /// When a tick is solved.
+    pub tolerance: Tolerance<S>,
+}
+
+/// What a tick returned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Outcome<S> {
+    /// Iterations made.
+    pub iterations: usize,
+    /// Was the tolerance met? Otherwise the inputs are those of the best iterate before the deadline.
+    pub solved: bool,
+    /// The residual of what was returned: solved at 1.
+    pub ratio: S,
+}
+
+/// The memory of a controller between ticks, cut from one slice of [`Tick::len`] numbers.
+#[derive(Debug)]
+pub struct Tick<'m, S> {
+    z: &'m mut [S],
+    y: &'m mut [S],
+    lower: &'m mut [S],
+    upper: &'m mut [S],
+    rows: &'m mut [S],
+    linear: &'m mut [S],
+    scratch: &'m mut [S],
+    best: &'m mut [S],
+    warm: bool,
+}
+
+impl<'m, S: Scalar> Tick<'m, S> {
+    /// Numbers needed.
+    pub const fn len(shape: Shape) -> usize {
+        shape.blocks * (5 * shape.rows() + shape.variables() + shape.inputs) + shape.scratch()
+    }
+
+    /// Cold: the first tick starts from zero.
+    pub fn new(shape: Shape, memory: &'m mut [S]) -> Result<Self, Error> {
+        exact(Argument::Memory, Self::len(shape), memory.len())?;
+        let rows = shape.blocks * shape.rows();
+        let (z, rest) = split_mut(memory, rows);
+        let (y, rest) = split_mut(rest, rows);
+        let (lower, rest) = split_mut(rest, rows);
+        let (upper, rest) = split_mut(rest, rows);
+        let (gu, rest) = split_mut(rest, rows);
+        let (linear, rest) = split_mut(rest, shape.blocks * shape.variables());
+        let (scratch, best) = split_mut(rest, shape.scratch());
+        Ok(Self {
+            z,
+            y,
+            lower,
+            upper,
+            rows: gu,
+            linear,
+            scratch,
+            best,
+            warm: false,
+        })
+    }
+
+    /// Forgets the last solution.
+    pub fn reset(&mut self) {
+        self.warm = false;
+    }
+
+    /// The inputs to apply now, block after block.
+    pub fn inputs(&self) -> &[S] {
+        self.best
+    }
+
+    /// The program of the last tick, for whoever wants to differentiate it.
+    pub fn instance(&self) -> Instance<'_, S> {
+        Instance {
+            linear: self.linear,
+            lower: self.lower,
+            upper: self.upper,
+        }
+    }
+
+    /// z and y as they are now.
+    pub fn solution(&self) -> (&[S], &[S]) {
+        (self.z, self.y)
+    }
+}
+
+impl<S: Scalar> Controller<'_, S> {
+    /// Are all lengths what the shape says, and the bounds in order?
+    pub fn check(&self) -> Result<(), Error> {
+        let Shape {
+            inputs, outputs, ..
+        } = self.shape;
+        Qp::new(self.shape, self.outputs)?;
+        self.phases().check(self.shape)?;
+        let n = self.shape.variables();
+        let optional = |given: &[S], needed: usize| match given.len() {
+            0 => Ok(()),
+            given => exact(Argument::Model, needed, given),
+        };
+        optional(self.linear, n * self.states)?;
+        optional(self.free, outputs * self.shape.stages * self.states)?;
+        exact(Argument::Bounds, inputs + outputs, self.lower.len())?;
+        exact(Argument::Bounds, inputs + outputs, self.upper.len())?;
+        if self.lower.iter().zip(self.upper).all(|(l, u)| l <= u) {
+            Ok(())
+        } else {
+            Err(Error::Invalid(Argument::Bounds))
+        }
+    }
+
+    fn phases(&self) -> Phases<'_, S> {
+        Phases {
+            params: self.params,
+            inverses: self.inverses,
+            switches: self.switches,
+        }
+    }
+
+    /// One tick: from the measured state `x` (block after block) and `extra`, a term d of g or nothing, at most `budget`
+    /// iterations. The inputs are in [`Tick::inputs`]. Lengths that do not fit, and states that are not finite, are errors.
+    pub fn tick(
+        &self,
+        memory: &mut Tick<'_, S>,
+        x: &[S],
+        extra: &[S],
+        budget: usize,
+    ) -> Result<Outcome<S>, Error> {
+        exact(Argument::X0, self.shape.blocks * self.states, x.len())?;
+        if !extra.is_empty() {
+            exact(Argument::Model, memory.linear.len(), extra.len())?;
+        }
+        if !(S::all_finite(x) && S::all_finite(extra)) {
+            return Err(Error::Invalid(Argument::X0));
+        }
+        if memory.warm {
+            self.shift(memory.z);
+            self.shift(memory.y);
+        } else {
+            memory.z.fill(S::ZERO);
+            memory.y.fill(S::ZERO);
+        }
+        memory.warm = true;
+        self.instance(memory, x, extra);
+        Ok(self.solve(memory, budget))
+    }
+
+    /// Every stage takes over the values of the next; the last keeps its own.
+    fn shift(&self, values: &mut [S]) {
+        let n = self.shape.variables();
+        for block in pieces_mut(values, self.shape.rows()) {
+            let (inputs, outputs) = split_mut(block, n);
+            for (part, width) in [(inputs, self.shape.inputs), (outputs, self.shape.outputs)] {
+                let cells = Cell::from_mut(part).as_slice_of_cells();
+                for (to, from) in cells.iter().zip(cells.iter().skip(width)) {
+                    to.set(from.get());
+                }
+            }
+        }
+    }
+
+    /// g and the bounds of this state.
+    fn instance(&self, memory: &mut Tick<'_, S>, x: &[S], extra: &[S]) {
+        let shape = self.shape;
+        let (m, n) = (shape.rows().max(1), shape.variables());
+        memory.linear.fill(S::ZERO);
+        copy(memory.linear, extra);
+        let states = pieces(x, self.states);
+        for (linear, x) in pieces_mut(memory.linear, n).zip(states.clone()) {
+            for (column, &x) in pieces(self.linear, n).zip(x) {
+                add_scaled(linear, x, column);
+            }
+        }
+        for (bounds, stage) in [
+            (&mut *memory.lower, self.lower),
+            (&mut *memory.upper, self.upper),
+        ] {
+            let (input, output) = split(stage, shape.inputs);
+            for (block, x) in pieces_mut(bounds, m).zip(states.clone()) {
+                let (inputs, outputs) = split_mut(block, n);
+                for (bound, &to) in inputs.iter_mut().zip(input.iter().cycle()) {
+                    *bound = to;
+                }
+                for (bound, &to) in outputs.iter_mut().zip(output.iter().cycle()) {
+                    *bound = to;
+                }
+                for (column, &x) in pieces(self.free, outputs.len()).zip(x) {
+                    add_scaled(outputs, -x, column);
+                }
+            }
+        }
+    }
+
+    /// Iterates until the tolerance or the budget; keeps the inputs of the best iterate.
+    fn solve(&self, memory: &mut Tick<'_, S>, budget: usize) -> Outcome<S> {
+        let qp = Qp {
+            shape: self.shape,
+            outputs: self.outputs,
+        };
+        let instance = Instance {
+            linear: memory.linear,
+            lower: memory.lower,
+            upper: memory.upper,
+        };
+        let solver = Solver::unchecked(qp, instance, self.tolerance);
+        let phases = self.phases();
+        let mut outcome = Outcome {
+            iterations: 0,
+            solved: false,
+            ratio: S::INFINITY,
+        };
+        // With no budget at all: what the last tick planned for now.
+        keep(self.shape, memory.z, memory.best);
+        for iteration in 0..budget {
+            let phase = phases.at(self.shape, iteration);
+            let residual: Residual<S> =
+                solver.iterate(phase, memory.z, memory.y, memory.rows, memory.scratch);
+            outcome.iterations = iteration + 1;
+            let ratio = residual.ratio();
+            if ratio < outcome.ratio {
+                outcome.ratio = ratio;
+                keep(self.shape, memory.z, memory.best);
+            }
+            if ratio <= S::ONE {
+                outcome.solved = true;
+                break;
+            }
+        }
+        outcome
+    }
+}
+
+/// The inputs of the first stage of every block.
+fn keep<S: Scalar>(shape: Shape, z: &[S], best: &mut [S]) {
+    let blocks = pieces(z, shape.rows());
+    for (best, block) in pieces_mut(best, shape.inputs).zip(blocks) {
+        copy(best, block);
+    }
+}

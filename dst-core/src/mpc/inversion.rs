@@ -1,0 +1,86 @@
+//! K = (H + GᵀRG)⁻¹ in place, a pivot at a time.
+//!
+//! Gauss–Jordan without exchange of rows, which a positive definite matrix does not need. A pivot is n² multiply-adds, as much as
+//! the product with K in one iteration: a control loop can afford a few per tick, and so adapts its weights without ever
+//! missing a deadline.
+
+use super::pieces::{pieces, pieces_mut};
+use crate::scalar::Scalar;
+
+/// An inversion under way: plain data, the matrix stays with the caller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Inversion {
+    size: usize,
+    pivots: usize,
+    failed: bool,
+}
+
+impl Inversion {
+    /// Of an n × n matrix.
+    pub const fn new(size: usize) -> Self {
+        Self {
+            size,
+            pivots: 0,
+            failed: false,
+        }
+    }
+
+    /// Pivots still to be done.
+    pub const fn remaining(&self) -> usize {
+        self.size - self.pivots
+    }
+
+    /// Did it meet a pivot that is not positive? Then there is no inverse to wait for.
+    pub const fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// At most `budget` pivots; true when `matrix` holds the inverse. `row` has n entries. See [`failed`](Self::failed).
+    pub fn advance<S: Scalar>(&mut self, matrix: &mut [S], row: &mut [S], budget: usize) -> bool {
+        for _ in 0..budget.min(self.remaining()) {
+            self.failed = self.failed || !pivot(matrix, row, self.size, self.pivots);
+            if self.failed {
+                return false;
+            }
+            self.pivots += 1;
+        }
+        self.remaining() == 0
+    }
+
+    /// All of it at once.
+    pub fn complete<S: Scalar>(mut self, matrix: &mut [S], row: &mut [S]) -> bool {
+        self.advance(matrix, row, self.size)
+    }
+}
+
+fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool {
+    let Some(source) = pieces(matrix, n).nth(k) else {
+        return false;
+    };
+    crate::scalar::copy(row, source);
+    let Some(head) = row.get_mut(k) else {
+        return false;
+    };
+    // A NaN is no pivot either.
+    if *head <= S::ZERO || head.is_nan() {
+        return false;
+    }
+    let inverse = S::ONE / *head;
+    // The column k of what is left below becomes that of the inverse.
+    *head = S::ONE;
+    for (i, target) in pieces_mut(matrix, n).enumerate() {
+        if i == k {
+            for (t, &r) in target.iter_mut().zip(row.iter()) {
+                *t = inverse * r;
+            }
+        } else if let Some(entry) = target.get_mut(k) {
+            let factor = *entry * inverse;
+            *entry = S::ZERO;
+            for (t, &r) in target.iter_mut().zip(row.iter()) {
+                *t -= factor * r;
+            }
+        }
+    }
+    true
+}

@@ -1,0 +1,121 @@
+//! From few knobs to many weights: R = base·exp(Φθ) per constraint and α = 2·sigmoid(a), in every phase.
+//!
+//! Logarithms keep R positive and make a step of the same length mean the same everywhere; the sigmoid keeps α in (0, 2),
+//! where ADMM converges. θ holds the knobs of R, then a, phase after phase.
+
+use super::pieces::{pieces, pieces_mut};
+use super::qp::{Qp, Shape};
+use super::{Inversion, Phases};
+use crate::error::{Argument, Error, exact};
+use crate::integrator::split;
+use crate::scalar::{Scalar, dot};
+
+/// The map from θ to the parameters of [`Phases`].
+#[derive(Clone, Copy, Debug)]
+pub struct Knobs<'a, S> {
+    /// R at θ = 0.
+    pub base: &'a [S],
+    /// Φ, row by row: for every constraint, what each knob adds to ln R.
+    pub basis: &'a [S],
+    /// Number of phases.
+    pub phases: usize,
+}
+
+impl<'a, S: Scalar> Knobs<'a, S> {
+    /// Checks that the basis has whole rows.
+    pub fn new(base: &'a [S], basis: &'a [S], phases: usize) -> Result<Self, Error> {
+        let per_row = basis.len().checked_div(base.len()).unwrap_or(0);
+        exact(Argument::Model, per_row * base.len(), basis.len())?;
+        Ok(Self {
+            base,
+            basis,
+            phases,
+        })
+    }
+
+    /// Knobs of R in one phase.
+    pub fn per_phase(&self) -> usize {
+        self.basis.len().checked_div(self.base.len()).unwrap_or(0)
+    }
+
+    /// Length of θ.
+    pub fn len(&self) -> usize {
+        self.phases * (self.per_phase() + 1)
+    }
+
+    /// Is there nothing to turn?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// a for which α = 2·sigmoid(a).
+    pub fn logit(relaxation: S) -> S {
+        (relaxation / (S::TWO - relaxation)).ln()
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &'a [S]> {
+        pieces(self.basis, self.per_phase())
+    }
+
+    /// Writes R and α of every phase; `params` is as long as [`Phases::params`].
+    pub fn params(&self, theta: &[S], params: &mut [S]) {
+        let (width, m) = (self.per_phase(), self.base.len());
+        for (knobs, params) in pieces(theta, width + 1).zip(pieces_mut(params, m + 1)) {
+            let (knobs, a) = split(knobs, width);
+            for ((r, &base), row) in params.iter_mut().zip(self.base).zip(self.rows()) {
+                *r = base * dot(row, knobs).exp();
+            }
+            if let (Some(alpha), Some(&a)) = (params.last_mut(), a.first()) {
+                *alpha = S::TWO / (S::ONE + (-a).exp());
+            }
+        }
+    }
+
+    /// θ̄ ← from the cotangent of the parameters; `params` are those of this θ.
+    pub fn pull(&self, params: &[S], params_bar: &[S], theta_bar: &mut [S]) {
+        let (width, m) = (self.per_phase(), self.base.len());
+        let phases = pieces(params, m + 1).zip(pieces(params_bar, m + 1));
+        for ((params, bars), out) in phases.zip(pieces_mut(theta_bar, width + 1)) {
+            out.fill(S::ZERO);
+            for ((&r, &bar), row) in params.iter().zip(bars).take(m).zip(self.rows()) {
+                for (out, &phi) in out.iter_mut().zip(row) {
+                    *out += phi * r * bar;
+                }
+            }
+            if let (Some(out), Some(&alpha), Some(&bar)) =
+                (out.last_mut(), params.last(), bars.last())
+            {
+                *out = bar * alpha * (S::ONE - S::HALF * alpha);
+            }
+        }
+    }
+}
+
+impl Inversion {
+    /// K of every phase from the parameters, all at once: false if H + GᵀRG is not positive definite. `hessian` is H, `row` has as
+    /// many entries as a block has variables.
+    pub fn of_phases<S: Scalar>(
+        qp: &Qp<'_, S>,
+        hessian: &[S],
+        params: &[S],
+        inverses: &mut [S],
+        row: &mut [S],
+    ) -> bool {
+        let entries = qp.shape.inverse_entries().max(1);
+        let phases = pieces(params, qp.shape.phase_params());
+        phases
+            .zip(pieces_mut(inverses, entries))
+            .all(|(params, inverse)| {
+                let (weights, _) = split(params, qp.shape.rows());
+                qp.normal_matrix(hessian, weights, inverse);
+                Self::new(qp.shape.variables()).complete(inverse, row)
+            })
+    }
+}
+
+impl<S: Scalar> Phases<'_, S> {
+    /// Entries of [`Phases::params`] for so many phases.
+    pub const fn params_len(shape: Shape, phases: usize) -> usize {
+        phases * shape.phase_params()
+    }
+}

@@ -1,0 +1,163 @@
+//! Projected gradient with momentum, where only inputs are bounded: x⁺ = clip(w − a·(Hw + g)), w⁺ = x⁺ + β(x⁺ − x).
+//!
+//! State (w, x), θ = (a, β). J is the logarithm of ‖w − x⁺‖_∞/(a·ε_d): what is left of the gradient where no bound holds
+//! it. The same blocks, bounds and tolerance as ADMM, so that the two solvers can be compared iteration by iteration.
+
+use super::pieces::{pieces, pieces_mut};
+use super::qp::{Instance, Shape, Tolerance};
+use super::step::{apply, clip};
+use crate::error::{Argument, Error, exact};
+use crate::integrator::{split, split_mut};
+use crate::scalar::Scalar;
+use crate::system::{Bar, Dims, Point, Reading, Seed, System};
+
+/// Projected gradient with momentum on one instance.
+#[derive(Clone, Copy, Debug)]
+pub struct ProjectedMomentum<'a, S> {
+    shape: Shape,
+    hessian: &'a [S],
+    instance: Instance<'a, S>,
+    dual_scale: S,
+}
+
+/// Below this the residual is as good as zero.
+const FLOOR: f64 = 1e-30;
+
+impl<'a, S: Scalar> ProjectedMomentum<'a, S> {
+    /// `hessian` is H; the program must have no outputs.
+    pub fn new(
+        shape: Shape,
+        hessian: &'a [S],
+        instance: Instance<'a, S>,
+        tolerance: Tolerance<S>,
+    ) -> Result<Self, Error> {
+        exact(Argument::Model, 0, shape.output_entries())?;
+        exact(Argument::Model, shape.inverse_entries(), hessian.len())?;
+        instance.check(shape)?;
+        let dual = tolerance.dual_of(&instance);
+        if !(dual > S::ZERO && dual.is_finite()) {
+            return Err(Error::Invalid(Argument::Epsilon));
+        }
+        Ok(Self {
+            shape,
+            hessian,
+            instance,
+            dual_scale: S::ONE / dual,
+        })
+    }
+
+    fn knobs(theta: &[S]) -> (S, S) {
+        match theta {
+            &[a, beta] => (a, beta),
+            _ => (S::NAN, S::NAN),
+        }
+    }
+}
+
+impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
+    fn dims(&self) -> Dims {
+        let n = self.shape.blocks * self.shape.variables();
+        Dims::new(2 * n, 2).with_tape(n).with_scratch(n)
+    }
+
+    /// The gradient goes to the tape.
+    fn rate(
+        &self,
+        at: Point<'_, S>,
+        rate: &mut [S],
+        gradient: &mut [S],
+        _: &mut [S],
+    ) -> Reading<S> {
+        let (a, beta) = Self::knobs(at.theta);
+        let n = self.shape.variables().max(1);
+        let (w, x) = split(at.x, at.x.len() / 2);
+        for (out, w) in pieces_mut(gradient, n).zip(pieces(w, n)) {
+            apply(self.hessian, w, out);
+        }
+        let (rate_w, rate_x) = split_mut(rate, at.x.len() / 2);
+        let bounds = self.instance.lower.iter().zip(self.instance.upper);
+        let data = bounds.zip(self.instance.linear).zip(gradient.iter_mut());
+        let mut largest = S::ZERO;
+        for ((((&w, &x), ((&lo, &hi), &g)), gradient), (rw, rx)) in w
+            .iter()
+            .zip(x)
+            .zip(data)
+            .map(|(wx, (b, gradient))| ((wx, b), gradient))
+            .zip(rate_w.iter_mut().zip(rate_x))
+        {
+            *gradient += g;
+            let next = clip(w - a * *gradient, lo, hi);
+            largest = largest.max((w - next).abs());
+            *rw = w - (next + beta * (next - x));
+            *rx = x - next;
+        }
+        let criterion = (largest * self.dual_scale / a).max(S::from_f64(FLOOR)).ln();
+        Reading {
+            criterion,
+            loss: criterion,
+        }
+    }
+
+    fn pullback(
+        &self,
+        at: Point<'_, S>,
+        gradient: &[S],
+        seed: Seed<'_, S>,
+        bar: Bar<'_, S>,
+        gradient_bar: &mut [S],
+    ) {
+        let (a, beta) = Self::knobs(at.theta);
+        let half = at.x.len() / 2;
+        let (w, x) = split(at.x, half);
+        let (rate_w, rate_x) = split(seed.rate, half);
+        let (w_bar, x_bar) = split_mut(bar.x, half);
+        let reading = seed.criterion + seed.loss;
+        let bounds = || self.instance.lower.iter().zip(self.instance.upper);
+        let step = |w: S, g: S, lo: S, hi: S| w - clip(w - a * g, lo, hi);
+        let mut worst = (S::ZERO, usize::MAX);
+        for (i, ((&w, &g), (&lo, &hi))) in w.iter().zip(gradient).zip(bounds()).enumerate() {
+            let size = step(w, g, lo, hi).abs();
+            if size > worst.0 {
+                worst = (size, i);
+            }
+        }
+        let counts = reading != S::ZERO && worst.0 * self.dual_scale / a > S::from_f64(FLOOR);
+        let (mut a_bar, mut beta_bar) = (S::ZERO, S::ZERO);
+        if counts {
+            a_bar -= reading / a;
+        }
+        let rows = w.iter().zip(x).zip(gradient).zip(bounds());
+        let bars = w_bar.iter_mut().zip(x_bar).zip(gradient_bar.iter_mut());
+        for (i, ((((&w, &x), &g), (&lo, &hi)), (((wb, xb), gb), (&aw, &ax)))) in
+            rows.zip(bars.zip(rate_w.iter().zip(rate_x))).enumerate()
+        {
+            let t = w - a * g;
+            let next = clip(t, lo, hi);
+            let mut next_bar = -aw * (S::ONE + beta) - ax;
+            *wb += aw;
+            *xb += ax + beta * aw;
+            beta_bar -= aw * (next - x);
+            if counts && worst.1 == i {
+                let factor = reading / (w - next);
+                *wb += factor;
+                next_bar -= factor;
+            }
+            *gb = S::ZERO;
+            if t >= lo && t <= hi {
+                *wb += next_bar;
+                *gb = -a * next_bar;
+                a_bar -= g * next_bar;
+            }
+        }
+        let n = self.shape.variables().max(1);
+        for (out, gb) in pieces_mut(w_bar, n).zip(pieces(gradient_bar, n)) {
+            for (column, &gb) in pieces(self.hessian, n).zip(gb) {
+                crate::scalar::add_scaled(out, gb, column);
+            }
+        }
+        if let [first, second] = bar.theta {
+            *first += a_bar;
+            *second += beta_bar;
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The condensed program: its shape, its matrices, and the data of one tick.
+//!
+//! Constraint rows are the inputs of all stages, then the outputs of all stages. An output of stage k sees the inputs of stages
+//! 0 … k only, so C is block lower triangular; its columns are stored one after the other without the zeros above.
+//! A plant of equal, independent axes is several *blocks* that share H, C, R and K.
+
+use super::pieces::pieces_mut;
+use crate::error::{Argument, Error, exact};
+use crate::integrator::{split, split_mut};
+use crate::scalar::{Scalar, add_scaled, dot};
+
+/// The sizes of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Shape {
+    /// Inputs per stage.
+    pub inputs: usize,
+    /// Bounded outputs per stage.
+    pub outputs: usize,
+    /// Stages of the horizon.
+    pub stages: usize,
+    /// Independent copies.
+    pub blocks: usize,
+}
+
+impl Shape {
+    /// Variables of a block: n.
+    pub const fn variables(&self) -> usize {
+        self.inputs * self.stages
+    }
+    /// Constraints of a block: m, bounded inputs first.
+    pub const fn rows(&self) -> usize {
+        (self.inputs + self.outputs) * self.stages
+    }
+    /// Entries of C.
+    pub const fn output_entries(&self) -> usize {
+        self.inputs * self.outputs * self.stages * (self.stages + 1) / 2
+    }
+    /// Entries of K, of one phase.
+    pub const fn inverse_entries(&self) -> usize {
+        self.variables() * self.variables()
+    }
+    /// States of the iteration: z and y of all blocks.
+    pub const fn states(&self) -> usize {
+        2 * self.blocks * self.rows()
+    }
+    /// Knobs of one phase: R of a block, then α.
+    pub const fn phase_params(&self) -> usize {
+        self.rows() + 1
+    }
+    /// Working memory of an iteration.
+    pub const fn scratch(&self) -> usize {
+        2 * (self.rows() + self.variables())
+    }
+}
+
+/// What is the same at every tick.
+#[derive(Clone, Copy, Debug)]
+pub struct Qp<'a, S> {
+    /// The sizes.
+    pub shape: Shape,
+    /// C, column by column, each from the first row that is not zero.
+    pub outputs: &'a [S],
+}
+
+impl<'a, S: Scalar> Qp<'a, S> {
+    /// Checks the length of C.
+    pub fn new(shape: Shape, outputs: &'a [S]) -> Result<Self, Error> {
+        exact(Argument::Model, shape.output_entries(), outputs.len())?;
+        Ok(Self { shape, outputs })
+    }
+
+    /// The columns of C, each with the number of leading rows left out.
+    fn columns(&self) -> impl Iterator<Item = (usize, &'a [S])> {
+        let Shape {
+            inputs,
+            outputs,
+            stages,
+            ..
+        } = self.shape;
+        let mut rest = self.outputs;
+        (0..inputs * stages).map(move |j| {
+            let zeros = j / inputs.max(1) * outputs;
+            let (column, after) = split(rest, (outputs * stages).saturating_sub(zeros));
+            rest = after;
+            (zeros, column)
+        })
+    }
+
+    /// rows ← G·u, where u is the head of `rows` already.
+    #[inline]
+    pub(crate) fn extend(&self, rows: &mut [S]) {
+        let (u, outputs) = split_mut(rows, self.shape.variables());
+        if self.shape.outputs == 0 {
+            return;
+        }
+        outputs.fill(S::ZERO);
+        for ((zeros, column), &u) in self.columns().zip(u.iter()) {
+            let (_, reached) = split_mut(outputs, zeros);
+            add_scaled(reached, u, column);
+        }
+    }
+
+    /// u ← Gᵀ·rows
+    #[inline]
+    pub(crate) fn transposed(&self, rows: &[S], u: &mut [S]) {
+        let (head, outputs) = split(rows, self.shape.variables());
+        crate::scalar::copy(u, head);
+        if self.shape.outputs == 0 {
+            return;
+        }
+        for ((zeros, column), u) in self.columns().zip(u.iter_mut()) {
+            *u += dot(column, split(outputs, zeros).1);
+        }
+    }
+
+    /// matrix ← H + GᵀRG, what [`Inversion`](super::Inversion) then inverts in place. `hessian` is H, `matrix` of its size.
+    pub fn normal_matrix(&self, hessian: &[S], weights: &[S], matrix: &mut [S]) {
+        let n = self.shape.variables();
+        let (inputs, outputs) = split(weights, n);
+        crate::scalar::copy(matrix, hessian);
+        let rows = pieces_mut(matrix, n).zip(inputs);
+        for (i, ((row, &weight), (zeros, column))) in rows.zip(self.columns()).enumerate() {
+            if let Some(entry) = row.get_mut(i) {
+                *entry += weight;
+            }
+            for (entry, (others, other)) in row.iter_mut().zip(self.columns()) {
+                // Both columns, from where the later of them begins.
+                let first = zeros.max(others);
+                let (_, a) = split(column, first - zeros);
+                let (_, b) = split(other, first - others);
+                let (_, r) = split(outputs, first);
+                for ((&a, &b), &r) in a.iter().zip(b).zip(r) {
+                    *entry += a * r * b;
+                }
+            }
+        }
+    }
+}
+
+/// What a tick brings: g and the bounds, block after block.
+#[derive(Clone, Copy, Debug)]
+pub struct Instance<'a, S> {
+    /// g
+    pub linear: &'a [S],
+    /// Lower bounds of Gu.
+    pub lower: &'a [S],
+    /// Upper bounds of Gu.
+    pub upper: &'a [S],
+}
+
+impl<S: Scalar> Instance<'_, S> {
+    /// Lengths, and that no bound is a NaN or above its other.
+    pub fn check(&self, shape: Shape) -> Result<(), Error> {
+        exact(
+            Argument::Model,
+            shape.blocks * shape.variables(),
+            self.linear.len(),
+        )?;
+        let rows = shape.blocks * shape.rows();
+        exact(Argument::Bounds, rows, self.lower.len())?;
+        exact(Argument::Bounds, rows, self.upper.len())?;
+        // Asked this way round, a NaN is out of order.
+        if self.lower.iter().zip(self.upper).all(|(l, u)| l <= u) {
+            Ok(())
+        } else {
+            Err(Error::Invalid(Argument::Bounds))
+        }
+    }
+
+    /// ‖g‖_∞
+    pub fn linear_norm(&self) -> S {
+        self.linear.iter().fold(S::ZERO, |m, g| m.max(g.abs()))
+    }
+}
+
+/// When a tick is solved: ε_p, and ε_d = `dual` + `dual_relative`·‖g‖_∞.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Tolerance<S> {
+    /// ε_p
+    pub primal: S,
+    /// The part of ε_d that is always there.
+    pub dual: S,
+    /// The part that grows with g. Keep it as small as the other: a loose one lets the knobs cheat the test.
+    pub dual_relative: S,
+}
+
+impl<S: Scalar> Tolerance<S> {
+    /// ε_d of this instance.
+    pub fn dual_of(&self, instance: &Instance<'_, S>) -> S {
+        self.dual + self.dual_relative * instance.linear_norm()
+    }
+}

@@ -1,0 +1,364 @@
+//! Adaptation of the knobs on the device, in bounded work per tick.
+//!
+//! One tick's program is kept and solved again beside the control loop, a few iterations per tick; then its stopping time is
+//! differentiated, a few backward steps per tick; then θ moves against the gradient, no knob by more than η; then the new K are
+//! computed, a few pivots per tick; then they take the place of the old ones, all at once. At no time does the
+//! controller wait, and between two calls everything is plain data.
+
+use super::pieces::{pieces, pieces_mut};
+use super::qp::{Instance, Qp, Tolerance};
+use super::{Admm, Controller, Inversion, Knobs, Phases};
+use crate::adjoint::AdjointState;
+use crate::checkpoint::{Mark, Slots};
+use crate::error::{Argument, Error, exact};
+use crate::gradient::Progress;
+use crate::integrator::{Euler, Integrator, split, split_mut};
+use crate::plan::{Mode, Plan};
+use crate::run::RunState;
+use crate::scalar::{Scalar, copy};
+use crate::stop::Status;
+use crate::system::{Dims, System};
+use crate::workspace::{Workspace, params_len, rows_len, slots_len};
+
+/// What a tuner is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum TunerStage {
+    /// Waiting for a program.
+    Idle,
+    /// Solving it.
+    Solving,
+    /// Differentiating its stopping time.
+    Differentiating,
+    /// Inverting for the new weights.
+    Inverting,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage<S> {
+    Idle,
+    Solving(Option<RunState<S>>),
+    Differentiating(AdjointState<S>),
+    Inverting(usize, Inversion),
+}
+
+/// Adapts the knobs of a controller.
+#[derive(Debug)]
+pub struct Tuner<'a, 'm, S> {
+    qp: Qp<'a, S>,
+    hessian: &'a [S],
+    knobs: Knobs<'a, S>,
+    switches: &'a [usize],
+    tolerance: Tolerance<S>,
+    /// η
+    rate: S,
+    cap: usize,
+    stage: Stage<S>,
+    adaptations: usize,
+    last: S,
+    theta: &'m mut [S],
+    velocity: &'m mut [S],
+    gradient: &'m mut [S],
+    params: [&'m mut [S]; 2],
+    inverses: [&'m mut [S]; 2],
+    linear: &'m mut [S],
+    lower: &'m mut [S],
+    upper: &'m mut [S],
+    start: &'m mut [S],
+    rows: &'m mut [S],
+    param_rows: &'m mut [S],
+    slots: &'m mut [S],
+    marks: &'m mut [Mark],
+}
+
+fn dims(qp: &Qp<'_, impl Scalar>, phases: usize) -> Dims {
+    let shape = qp.shape;
+    Dims::new(shape.states(), phases * shape.phase_params())
+        .with_tape(shape.blocks * shape.rows())
+        .with_scratch(shape.scratch())
+}
+
+impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
+    /// Numbers of memory for these knobs and so many checkpoint slots.
+    pub fn len(qp: &Qp<'_, S>, knobs: &Knobs<'_, S>, slots: usize) -> usize {
+        let dims = dims(qp, knobs.phases);
+        let shape = qp.shape;
+        3 * knobs.len()
+            + 2 * (dims.params + knobs.phases * shape.inverse_entries())
+            + shape.blocks * (shape.variables() + 2 * shape.rows())
+            + dims.states
+            + rows_len(dims, 1)
+            + params_len(dims)
+            + slots_len(dims, 1, slots, false)
+    }
+
+    /// Begins at θ; `memory` has [`len`](Self::len) numbers and there is a mark for every checkpoint slot. `hessian` is H. The first K are
+    /// computed here, all at once: before the loop starts.
+    pub fn new(
+        controller: &Controller<'a, S>,
+        hessian: &'a [S],
+        knobs: Knobs<'a, S>,
+        theta: &[S],
+        memory: &'m mut [S],
+        marks: &'m mut [Mark],
+    ) -> Result<Self, Error> {
+        let qp = Qp::new(controller.shape, controller.outputs)?;
+        let shape = qp.shape;
+        exact(Argument::Theta, knobs.len(), theta.len())?;
+        exact(Argument::Model, shape.rows(), knobs.base.len())?;
+        exact(Argument::Model, shape.inverse_entries(), hessian.len())?;
+        exact(Argument::Theta, controller.switches.len() + 1, knobs.phases)?;
+        exact(
+            Argument::Memory,
+            Self::len(&qp, &knobs, marks.len()),
+            memory.len(),
+        )?;
+        let dims = dims(&qp, knobs.phases);
+        let (n, m) = (
+            shape.blocks * shape.variables(),
+            shape.blocks * shape.rows(),
+        );
+        let entries = knobs.phases * shape.inverse_entries();
+        let (own_theta, rest) = split_mut(memory, theta.len());
+        let (velocity, rest) = split_mut(rest, theta.len());
+        let (gradient, rest) = split_mut(rest, theta.len());
+        let (params, rest) = split_mut(rest, dims.params);
+        let (next_params, rest) = split_mut(rest, dims.params);
+        let (inverses, rest) = split_mut(rest, entries);
+        let (next_inverses, rest) = split_mut(rest, entries);
+        let (linear, rest) = split_mut(rest, n);
+        let (lower, rest) = split_mut(rest, m);
+        let (upper, rest) = split_mut(rest, m);
+        let (start, rest) = split_mut(rest, dims.states);
+        let (rows, rest) = split_mut(rest, rows_len(dims, 1));
+        let (param_rows, slots) = split_mut(rest, params_len(dims));
+        copy(own_theta, theta);
+        velocity.fill(S::ZERO);
+        knobs.params(theta, params);
+        if !Inversion::of_phases(&qp, hessian, params, inverses, linear) {
+            return Err(Error::Invalid(Argument::Model));
+        }
+        Ok(Self {
+            qp,
+            hessian,
+            knobs,
+            switches: controller.switches,
+            tolerance: controller.tolerance,
+            rate: S::from_f64(0.02),
+            cap: 500,
+            stage: Stage::Idle,
+            adaptations: 0,
+            last: S::NAN,
+            theta: own_theta,
+            velocity,
+            gradient,
+            params: [params, next_params],
+            inverses: [inverses, next_inverses],
+            linear,
+            lower,
+            upper,
+            start,
+            rows,
+            param_rows,
+            slots,
+            marks,
+        })
+    }
+
+    /// The most that any knob moves per adaptation; 0.02 unless said otherwise.
+    pub fn rate(self, rate: S) -> Self {
+        Self { rate, ..self }
+    }
+
+    /// A program that takes more iterations than this is given up; 500 unless said otherwise.
+    pub fn cap(self, cap: usize) -> Self {
+        Self { cap, ..self }
+    }
+
+    /// What it is at.
+    pub fn stage(&self) -> TunerStage {
+        match self.stage {
+            Stage::Idle => TunerStage::Idle,
+            Stage::Solving(_) => TunerStage::Solving,
+            Stage::Differentiating(_) => TunerStage::Differentiating,
+            Stage::Inverting(..) => TunerStage::Inverting,
+        }
+    }
+
+    /// θ
+    pub fn theta(&self) -> &[S] {
+        self.theta
+    }
+
+    /// Times that θ has moved.
+    pub fn adaptations(&self) -> usize {
+        self.adaptations
+    }
+
+    /// N\* of the last program that was differentiated, in iterations; NaN before.
+    pub fn iterations(&self) -> S {
+        self.last
+    }
+
+    /// The parameters to control with now.
+    pub fn phases(&self) -> Phases<'_, S> {
+        let ([params, _], [inverses, _]) = (&self.params, &self.inverses);
+        Phases {
+            params,
+            inverses,
+            switches: self.switches,
+        }
+    }
+
+    /// Takes up a program, if it has none; `start` is z and y before the first iteration, or nothing for zeros.
+    pub fn observe(&mut self, instance: Instance<'_, S>, start: &[S]) -> Result<bool, Error> {
+        if !matches!(self.stage, Stage::Idle) {
+            return Ok(false);
+        }
+        instance.check(self.qp.shape)?;
+        if !start.is_empty() {
+            exact(Argument::X0, self.start.len(), start.len())?;
+        }
+        copy(self.linear, instance.linear);
+        copy(self.lower, instance.lower);
+        copy(self.upper, instance.upper);
+        self.start.fill(S::ZERO);
+        copy(self.start, start);
+        self.stage = Stage::Solving(None);
+        Ok(true)
+    }
+
+    /// Does at most `budget` operations, each about as long as an iteration of the controller or its transpose: iterations,
+    /// backward steps, pivots. A program that cannot be differentiated is dropped.
+    pub fn advance(&mut self, budget: usize) -> Result<TunerStage, Error> {
+        let result = match self.stage {
+            Stage::Idle => Ok(()),
+            Stage::Solving(_) | Stage::Differentiating(_) => self.differentiate(budget),
+            Stage::Inverting(phase, inversion) => {
+                self.invert(phase, inversion, budget);
+                Ok(())
+            }
+        };
+        if let Err(error) = result {
+            self.stage = Stage::Idle;
+            let expected = matches!(
+                error,
+                Error::StoppedAtStart
+                    | Error::NotStopped { .. }
+                    | Error::FlatCrossing { .. }
+                    | Error::NonFiniteGradient { .. }
+            );
+            if !expected {
+                return Err(error);
+            }
+        }
+        Ok(self.stage())
+    }
+
+    fn differentiate(&mut self, budget: usize) -> Result<(), Error> {
+        let ([params, next], [inverses, _]) = (&mut self.params, &self.inverses);
+        let instance = Instance {
+            linear: self.linear,
+            lower: self.lower,
+            upper: self.upper,
+        };
+        let system = Admm::new(self.qp, instance, self.tolerance, inverses, self.switches)?;
+        debug_assert_eq!(system.dims(), dims(&self.qp, self.knobs.phases));
+        let plan: Plan<S, Euler<S>> = Euler::new(S::ONE)
+            .until(S::ZERO)
+            .at_most(self.cap.saturating_sub(1))
+            .mode(Mode::Adjoint);
+        let workspace = Workspace {
+            rows: self.rows,
+            params: self.param_rows,
+            marks: self.marks,
+            store: Slots::new(self.slots),
+        };
+        let mut sweep = match self.stage {
+            Stage::Solving(state) => {
+                let mut run = match state {
+                    None => plan.record(&system, params, self.start, workspace)?,
+                    Some(state) => plan.resume(state, &system, params, self.start, workspace)?,
+                };
+                match run.advance(budget)? {
+                    Status::Running(_) => {
+                        self.stage = Stage::Solving(Some(run.suspend()));
+                        return Ok(());
+                    }
+                    Status::StepLimit(i) => return Err(Error::NotStopped { steps: i.steps }),
+                    Status::Reached(_) => {
+                        self.stage = Stage::Differentiating(run.adjoint()?.suspend());
+                        return Ok(());
+                    }
+                }
+            }
+            Stage::Differentiating(state) => {
+                plan.resume_adjoint(state, &system, params, self.start, workspace)?
+            }
+            _ => return Ok(()),
+        };
+        if let Progress::Running { .. } = sweep.advance(budget)? {
+            self.stage = Stage::Differentiating(sweep.suspend());
+            return Ok(());
+        }
+        let found = sweep.finish()?;
+        if let Some(stop) = found.stop {
+            self.last = stop.steps + S::ONE;
+        }
+        self.knobs.pull(params, found.theta, self.gradient);
+        let keep = S::from_f64(0.9);
+        let mut largest = S::ZERO;
+        for (v, &g) in self.velocity.iter_mut().zip(self.gradient.iter()) {
+            *v = keep * *v + (S::ONE - keep) * g;
+            largest = largest.max(v.abs());
+        }
+        if largest > S::ZERO {
+            for (theta, &v) in self.theta.iter_mut().zip(self.velocity.iter()) {
+                *theta -= self.rate * v / largest;
+            }
+        }
+        self.knobs.params(self.theta, next);
+        self.prepare(0);
+        self.adaptations = self.adaptations.saturating_add(1);
+        Ok(())
+    }
+
+    /// H + GᵀRG of a phase, in its place.
+    fn prepare(&mut self, phase: usize) {
+        let shape = self.qp.shape;
+        let ([_, next], [_, inverses]) = (&self.params, &mut self.inverses);
+        let params = pieces(next, shape.phase_params()).nth(phase);
+        let target = pieces_mut(inverses, shape.inverse_entries()).nth(phase);
+        self.stage = match (params, target) {
+            (Some(params), Some(target)) => {
+                let (weights, _) = split(params, shape.rows());
+                self.qp.normal_matrix(self.hessian, weights, target);
+                Stage::Inverting(phase, Inversion::new(shape.variables()))
+            }
+            // All phases are done: the new take the place of the old.
+            _ => {
+                let ([old, new], [old_k, new_k]) = (&mut self.params, &mut self.inverses);
+                core::mem::swap(old, new);
+                core::mem::swap(old_k, new_k);
+                Stage::Idle
+            }
+        };
+    }
+
+    fn invert(&mut self, phase: usize, mut inversion: Inversion, budget: usize) {
+        let [_, inverses] = &mut self.inverses;
+        let Some(target) = pieces_mut(inverses, self.qp.shape.inverse_entries()).nth(phase) else {
+            self.stage = Stage::Idle;
+            return;
+        };
+        // No program is under way: its memory serves as the row.
+        if inversion.advance(target, self.linear, budget) {
+            self.prepare(phase + 1);
+        } else if inversion.failed() {
+            // Not positive definite: keep what works.
+            self.stage = Stage::Idle;
+        } else {
+            self.stage = Stage::Inverting(phase, inversion);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `dst control`: the control loop of the experiment, and its tuned controllers as source code.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::common::{Parallel, Seeded, Speech};
+use super::{Failure, output};
+use crate::control::{Model, export};
+use crate::experiments::control::{self, Config, Results, section};
+use crate::linalg::threads;
+use crate::report::{Interrupt, OutDir, Progress};
+
+/// Cut the iterations of a solver that must meet a deadline: tune, compare with every baseline, export.
+///
+/// Two plants: a safety filter with four axes, and a quadrotor. Iterations per tick, on ticks that nobody has seen.
+#[derive(clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  dst control --quick
+  dst control --out pictures
+  dst control --json | jq .quadrotor.tuned.p99
+  dst control export --out controllers
+  dst control export --model my.json --out controllers"
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    export: Option<Sub>,
+    /// Small sizes: half a minute instead of many.
+    #[arg(long)]
+    quick: bool,
+    /// Write the figures and their data to this directory.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    parallel: Parallel,
+    #[command(flatten)]
+    seeded: Seeded,
+    #[command(flatten)]
+    speech: Speech,
+}
+
+#[derive(clap::Subcommand)]
+enum Sub {
+    Export(ExportArgs),
+}
+
+/// Tune the controllers and write them as a Rust module and as a C header each.
+///
+/// A model of one's own is a JSON object: a, b (rows), q, r (diagonals), inputs (pairs of bounds), states (which, lower,
+/// upper), horizon, primal_tolerance, dual_tolerance; ticks start anywhere within "start", a bound for every state.
+#[derive(clap::Args)]
+struct ExportArgs {
+    /// Where to write; made if it is not there.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// A model of one's own instead of the two plants.
+    #[arg(long, value_name = "FILE")]
+    model: Option<PathBuf>,
+    /// Small sizes: seconds instead of a minute.
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    parallel: Parallel,
+    #[command(flatten)]
+    seeded: Seeded,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(Sub::Export(args)) = &args.export {
+        return run_export(args);
+    }
+    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
+    let out = match &args.out {
+        Some(path) => Some(OutDir::create(path).map_err(Failure::NoAnswer)?),
+        None => None,
+    };
+    let config = Config::new(args.seeded.seed, args.quick);
+    let progress = if args.speech.quiet || args.speech.json {
+        Progress::hidden()
+    } else {
+        Progress::new()
+    };
+    let results = threads::with(args.parallel.threads(), || {
+        control::run(&config, &progress, &interrupt)
+    })
+    .map_err(Failure::NoAnswer)??;
+    let mut files = Vec::new();
+    if let Some(out) = out {
+        for (name, content) in section(&config, &results).files() {
+            files.push(out.write(&name, &content).map_err(Failure::NoAnswer)?);
+        }
+    }
+    output::print(args.speech.json, &results, |to| {
+        show(&config, &results, to)?;
+        files
+            .iter()
+            .try_for_each(|file| writeln!(to, "written: {}", file.display()))
+    })
+}
+
+fn show(config: &Config, results: &Results, to: &mut dyn Write) -> io::Result<()> {
+    let section = section(config, results);
+    for table in section.tables.iter().filter(|t| t.in_page) {
+        writeln!(to, "{}\n\n{}", table.caption, table.table.to_text())?;
+    }
+    for claim in &section.claims {
+        writeln!(to, "{:<14} {}", claim.verdict.words(), claim.text)?;
+        writeln!(to, "{:<14} {}; {}", "", claim.measured, claim.why)?;
+    }
+    Ok(())
+}
+
+fn run_export(args: &ExportArgs) -> Result<(), Failure> {
+    let out = OutDir::create(&args.out).map_err(Failure::NoAnswer)?;
+    let model = match &args.model {
+        None => None,
+        Some(path) => {
+            let text = fs::read_to_string(path)
+                .map_err(|e| Failure::NoAnswer(format!("{}: {e}", path.display())))?;
+            let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+            let model = Model::from_json(&text)
+                .map_err(|e| Failure::NoAnswer(format!("{}: {e}", path.display())))?;
+            Some((name.unwrap_or_default(), model))
+        }
+    };
+    let made = threads::with(args.parallel.threads(), || {
+        export::controllers(
+            model.as_ref().map(|(n, m)| (n.as_str(), m)),
+            args.seeded.seed,
+            args.quick,
+        )
+    })
+    .map_err(Failure::NoAnswer)??;
+    let mut written = Vec::new();
+    for (name, content) in &made.files {
+        written.push(out.write(name, content).map_err(Failure::NoAnswer)?);
+    }
+    output::print(false, &(), |to| {
+        made.notes
+            .iter()
+            .try_for_each(|note| writeln!(to, "{note}"))?;
+        written
+            .iter()
+            .try_for_each(|file| writeln!(to, "written: {}", file.display()))
+    })
+}

@@ -1,0 +1,75 @@
+//! Model predictive control: from a plant to a tuned controller.
+//!
+//! [`Model`] is what an engineer has: A, B, Q, R, bounds, a horizon. [`Program`] is what the solver of
+//! [`dst_core::mpc`] wants: the condensed quadratic program. A [`Pool`] of instances is what it will meet; [`tune`] turns the
+//! knobs until those stop sooner, in the mean and in the tail; [`Tuned`] goes to the device, by [`export`].
+//!
+//! ```text
+//! Model ─► Program ─► Pool ─► recipe: Adam on dN/dθ ─► Tuned ─► Controller, export: Rust constants, C header
+//! ```
+//!
+//! A controller for one's own plant, whole (the same in C: `tests/c/own_controller.c`):
+//!
+//! ```
+//! use dst_core::mpc::Tick;
+//! use dst_std::control::{Model, Options, SWITCHES, recipe};
+//!
+//! // A motor: x⁺ = Ax + Bu, position and speed. |u| ≤ 1, |speed| ≤ 0.6.
+//! let model = Model {
+//!     a: vec![vec![1.0, 0.05], vec![0.0, 0.9]],
+//!     b: vec![vec![0.002], vec![0.08]],
+//!     q: vec![20.0, 1.0],
+//!     r: vec![0.1],
+//!     inputs: vec![(-1.0, 1.0)],
+//!     states: vec![(1, -0.6, 0.6)],
+//!     start: vec![1.0, 0.6], // ticks start anywhere within
+//!     horizon: 12,
+//!     primal_tolerance: 1e-3,
+//!     dual_tolerance: 1e-2,
+//! };
+//! let program = model.program()?;
+//! // Ticks to tune on, and further ones for the last phase. More of both than here, and more steps.
+//! let (pool, fresh) = (model.ticks(&program, 1, 60), model.ticks(&program, 2, 200));
+//! let options = Options { steps: 20, batch: 8, hard: 3, ..Options::default() };
+//! let kinds = [1, 1]; // one kind of input, one kind of bounded state
+//! let (knobs, training) = recipe(&program, &kinds, &SWITCHES, [&pool, &fresh], &options, |_| false)?;
+//! println!("{:.1} iterations on average, {} at most", training.score.mean, training.score.max);
+//!
+//! // In single precision, as on the device: at most 60 iterations per tick, whatever happens.
+//! let tuned = knobs.tuned(&program, &training.theta).ok_or("no inverse")?.cast::<f32>();
+//! let program = program.cast::<f32>();
+//! let controller = tuned.controller(&program);
+//! let mut memory = vec![0.0; Tick::<f32>::len(controller.shape)];
+//! let mut tick = Tick::new(controller.shape, &mut memory)?;
+//! let mut x = [1.0_f32, 0.0];
+//! for _ in 0..100 {
+//!     let outcome = controller.tick(&mut tick, &x, &[], 60)?;
+//!     assert!(outcome.solved);
+//!     let u = tick.inputs()[0]; // measure x, apply u
+//!     x = [x[0] + 0.05 * x[1] + 0.002 * u, 0.9 * x[1] + 0.08 * u];
+//!     assert!(x[1].abs() < 0.602);
+//! }
+//! assert!(x[0].abs() < 0.01);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod export;
+mod gradient;
+mod matrix;
+mod model;
+pub mod plants;
+mod pool;
+mod program;
+mod recipe;
+mod score;
+mod tuned;
+mod tuning;
+
+pub use gradient::{Differentiated, differentiate};
+pub use model::{Model, ModelError};
+pub use pool::Pool;
+pub use program::Program;
+pub use recipe::{SWITCHES, begin, recipe};
+pub use score::{Score, iterations, solve, solve_exactly};
+pub use tuned::Tuned;
+pub use tuning::{Knobset, Options, Progressed, Training, objective, secure, tune};

@@ -1,0 +1,77 @@
+//! The whole way from a program and its ticks to a tuned controller, in one call.
+
+use dst_core::Error;
+
+use super::pool::Pool;
+use super::program::Program;
+use super::score::{Score, iterations};
+use super::tuned::Tuned;
+use super::tuning::{Knobset, Options, Progressed, Training, secure, tune};
+use crate::data::random::bits;
+
+/// Where the phases begin that are used unless others are asked for; the last is for ticks that are slow.
+pub const SWITCHES: [usize; 3] = [10, 30, 64];
+
+/// Tunes all phases on the pool, then the last one on the slowest of the fresh ticks. `kinds` are the numbers of rows of a stage that
+/// share their knobs: inputs, then outputs.
+pub fn recipe(
+    program: &Program<f64>,
+    kinds: &[usize],
+    switches: &[usize],
+    [pool, fresh]: [&Pool<f64>; 2],
+    options: &Options,
+    mut interrupted: impl FnMut(Progressed) -> bool,
+) -> Result<(Knobset, Training), Error> {
+    let base = program
+        .jacobi()
+        .ok_or(Error::Invalid(dst_core::Argument::Model))?;
+    let knobs = Knobset::each_stage(program, base, kinds, switches);
+    let start = begin(program, &knobs, pool, options.cap);
+    let mut training = tune(program, &knobs, &start, pool, options, &mut interrupted)?;
+    // The stopping time has many valleys: other batches lead to others, and the pool tells which is deepest.
+    for restart in 1..options.restarts {
+        let options = Options {
+            seed: bits(options.seed, restart as u64),
+            ..options.clone()
+        };
+        let other = tune(program, &knobs, &start, pool, &options, &mut interrupted)?;
+        let work = training.work + other.work;
+        if (options.key)(&other.score) < (options.key)(&training.score) {
+            training = other;
+        }
+        training.work = work;
+    }
+    let secured = secure(
+        program,
+        &knobs,
+        &training.theta,
+        fresh,
+        options,
+        &mut interrupted,
+    )?;
+    let training = Training {
+        theta: secured.theta,
+        work: training.work + secured.work,
+        ..training
+    };
+    Ok((knobs, training))
+}
+
+/// Jacobi scaling with the best of a few (ρ, α) on a part of the pool: never hopeless, so that every tick has something to say.
+pub fn begin(program: &Program<f64>, knobs: &Knobset, pool: &Pool<f64>, cap: u32) -> Vec<f64> {
+    let (small, few) = (program.cast::<f32>(), pool.head(100).cast::<f32>());
+    let mut best = (f64::INFINITY, knobs.start(1.0, 1.8));
+    for rho in [0.5, 1.0, 2.0, 4.0] {
+        for alpha in [1.6, 1.8] {
+            let theta = knobs.start(rho, alpha);
+            if let Some(tuned) = knobs.tuned(program, &theta) {
+                let tuned: Tuned<f32> = tuned.cast();
+                let score = Score::of(&iterations(&small, &few, tuned.phases(), cap), cap);
+                if score.blend() < best.0 {
+                    best = (score.blend(), theta);
+                }
+            }
+        }
+    }
+    best.1
+}

@@ -1,0 +1,163 @@
+//! How many iterations the instances of a pool take, and what that says.
+
+use dst_core::Scalar;
+use dst_core::mpc::{Phases, Solver};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::pool::Pool;
+use super::program::Program;
+
+/// Mean, tail and worst of iteration counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Score {
+    /// The mean.
+    pub mean: f64,
+    /// All but one in a hundred need no more.
+    pub p99: f64,
+    /// The largest.
+    pub max: f64,
+    /// The share that was not solved within the cap, in percent.
+    pub at_cap: f64,
+}
+
+impl Score {
+    /// Of these counts; one above `cap` means: not solved.
+    pub fn of(counts: &[u32], cap: u32) -> Self {
+        let mut sorted: Vec<u32> = counts.iter().map(|&c| c.min(cap)).collect();
+        sorted.sort_unstable();
+        let n = sorted.len().max(1) as f64;
+        let unsolved = counts.iter().filter(|&&c| c > cap).count();
+        let rank = (0.99 * (n - 1.0)).round() as usize;
+        Self {
+            mean: sorted.iter().map(|&c| f64::from(c)).sum::<f64>() / n,
+            p99: sorted.get(rank).copied().map_or(f64::NAN, f64::from),
+            max: sorted.last().copied().map_or(f64::NAN, f64::from),
+            at_cap: 100.0 * unsolved as f64 / n,
+        }
+    }
+
+    /// By which a tuned setting is chosen: [`blend`](Self::blend), and a little of the maximum.
+    pub fn choice(&self) -> f64 {
+        self.blend() + 0.05 * self.max
+    }
+
+    /// ½ mean + ½ p99: by which settings of a grid are chosen, if the tail is to count.
+    pub fn blend(&self) -> f64 {
+        0.5 * (self.mean + self.p99)
+    }
+}
+
+/// Iterations of every instance from z = y = 0; `cap` + 1 where the tolerance was not met within the cap.
+pub fn iterations<S: Scalar>(
+    program: &Program<S>,
+    pool: &Pool<S>,
+    phases: Phases<'_, S>,
+    cap: u32,
+) -> Vec<u32> {
+    let each = |i: usize| {
+        let mut memory = Memory::new(program);
+        memory.solve(program, pool, i, phases, cap).0
+    };
+    (0..pool.len()).into_par_iter().map(each).collect()
+}
+
+/// Working vectors of one solve.
+pub(crate) struct Memory<S> {
+    pub(crate) z: Vec<S>,
+    pub(crate) y: Vec<S>,
+    pub(crate) rows: Vec<S>,
+    pub(crate) scratch: Vec<S>,
+}
+
+impl<S: Scalar> Memory<S> {
+    pub(crate) fn new(program: &Program<S>) -> Self {
+        let rows = program.shape.blocks * program.shape.rows();
+        let zeros = |n| vec![S::ZERO; n];
+        Self {
+            z: zeros(rows),
+            y: zeros(rows),
+            rows: zeros(rows),
+            scratch: zeros(program.shape.scratch()),
+        }
+    }
+
+    /// Iterations and the last ratio.
+    pub(crate) fn solve(
+        &mut self,
+        program: &Program<S>,
+        pool: &Pool<S>,
+        i: usize,
+        phases: Phases<'_, S>,
+        cap: u32,
+    ) -> (u32, S) {
+        let mut ratio = S::INFINITY;
+        let Ok(solver) = Solver::new(program.qp(), pool.instance(i), program.tolerance) else {
+            return (cap + 1, ratio);
+        };
+        for k in 0..cap {
+            let phase = phases.at(program.shape, k as usize);
+            let Self {
+                z,
+                y,
+                rows,
+                scratch,
+            } = self;
+            ratio = solver.iterate(phase, z, y, rows, scratch).ratio();
+            if ratio <= S::ONE {
+                return (k + 1, ratio);
+            }
+        }
+        (cap + 1, ratio)
+    }
+}
+
+/// u of all stages to within `tolerance` of both residuals, by as many iterations as it takes; `None` if not within 10⁵.
+pub fn solve_exactly(
+    program: &Program<f64>,
+    pool: &Pool<f64>,
+    i: usize,
+    phases: Phases<'_, f64>,
+    tolerance: f64,
+) -> Option<Vec<f64>> {
+    let mut tight = program.clone();
+    tight.tolerance.primal = tolerance;
+    tight.tolerance.dual = tolerance;
+    tight.tolerance.dual_relative = 0.0;
+    let mut memory = Memory::new(&tight);
+    let (steps, _) = memory.solve(&tight, pool, i, phases, 100_000);
+    (steps <= 100_000).then(|| first_rows(program, &memory.z))
+}
+
+/// u of all stages at the stop, from z = y = 0.
+pub fn solve<S: Scalar>(
+    program: &Program<S>,
+    pool: &Pool<S>,
+    i: usize,
+    phases: Phases<'_, S>,
+    cap: u32,
+) -> Vec<S> {
+    let mut memory = Memory::new(program);
+    memory.solve(program, pool, i, phases, cap);
+    first_rows(program, &memory.z)
+}
+
+/// The inputs of all stages, block after block, out of z.
+pub(crate) fn first_rows<S: Scalar>(program: &Program<S>, z: &[S]) -> Vec<S> {
+    let (m, n) = (program.shape.rows(), program.shape.variables());
+    z.chunks_exact(m).flat_map(|b| b[..n].to_vec()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_of_a_known_list() {
+        let counts: Vec<u32> = (1..=101).collect();
+        let score = Score::of(&counts, 100);
+        assert_eq!((score.p99, score.max), (100.0, 100.0));
+        assert!((score.mean - 5150.0 / 101.0).abs() < 1e-12);
+        assert!((score.at_cap - 100.0 / 101.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,84 @@
+//! Controllers in closed loop with their plants, in the precision of the device, warm-started tick by tick.
+
+use dst_core::mpc::{Controller, Tick};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::control::plants::{Plant, Sine};
+use crate::data::random::bits;
+
+/// Seconds of a tick; both plants have the same.
+const H: f64 = 0.05;
+
+/// One run of a controller.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trace {
+    /// The first state of the first block, tick by tick.
+    pub position: Vec<f64>,
+    /// The first input.
+    pub input: Vec<f64>,
+    /// Iterations of every tick; one above the cap where it was not solved.
+    pub iterations: Vec<u32>,
+}
+
+/// What the tick at time t brings beside the state: the wish of the nominal controller, or nothing.
+pub(super) fn wish(plant: &Plant, sines: &[Sine], t: f64, x: &[f32]) -> Vec<f32> {
+    if !plant.program.linear.is_empty() {
+        return Vec::new();
+    }
+    let axes = x.chunks_exact(plant.program.states).zip(sines);
+    axes.flat_map(|(x, sine)| sine.linear(t, (f64::from(x[0]), f64::from(x[1]))))
+        .map(|g| g as f32)
+        .collect()
+}
+
+/// Runs number 0 … `runs` − 1 of a stream, each of so many ticks.
+pub(super) fn run(
+    plant: &Plant,
+    controller: &Controller<'_, f32>,
+    seed: u64,
+    runs: usize,
+    ticks: usize,
+    cap: u32,
+) -> Vec<Trace> {
+    let one = |r: usize| trace(plant, controller, seed, r as u64, ticks, cap);
+    (0..runs).into_par_iter().map(one).collect()
+}
+
+fn trace(
+    plant: &Plant,
+    controller: &Controller<'_, f32>,
+    seed: u64,
+    number: u64,
+    ticks: usize,
+    cap: u32,
+) -> Trace {
+    let shape = controller.shape;
+    let (x, _) = (plant.draw)(seed, number);
+    let mut x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+    let stream = bits(seed, number);
+    let sines: Vec<Sine> = (0..shape.blocks as u64)
+        .map(|axis| Sine::random(bits(stream, axis)))
+        .collect();
+    let mut memory = vec![0.0; Tick::<f32>::len(shape)];
+    let mut trace = Trace {
+        position: Vec::new(),
+        input: Vec::new(),
+        iterations: Vec::new(),
+    };
+    let Ok(mut tick) = Tick::new(shape, &mut memory) else {
+        return trace;
+    };
+    for k in 0..ticks {
+        let extra = wish(plant, &sines, k as f64 * H, &x);
+        let Ok(outcome) = controller.tick(&mut tick, &x, &extra, cap as usize) else {
+            break;
+        };
+        let iterations = outcome.iterations as u32 + u32::from(!outcome.solved);
+        trace.iterations.push(iterations);
+        trace.position.push(f64::from(x[0]));
+        trace.input.push(f64::from(tick.inputs()[0]));
+        plant.advance(&mut x, tick.inputs());
+    }
+    trace
+}

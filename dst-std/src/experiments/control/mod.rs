@@ -1,0 +1,235 @@
+//! E5, the control loop: cut the iterations of a solver that must meet a deadline.
+//!
+//! Two plants, a safety filter and a quadrotor, each a model predictive controller solved by ADMM in `f32` at every tick
+//! ([`crate::control::plants`]). Their knobs are tuned by the gradient of the stopping time, mean and tail; every other way to
+//! choose them is tuned on the same pool of ticks; all are then scored on ticks that nobody has seen, from a cold start,
+//! in closed loop with a warm start, and with other bounds.
+
+mod baselines;
+mod closed_loop;
+mod momentum;
+mod search;
+mod show;
+mod study;
+
+use serde::Serialize;
+
+use super::{Context, Failure};
+use crate::control::plants::{Plant, quadrotor, safety_filter};
+use crate::control::{Options, SWITCHES, Score};
+use crate::report::{Interrupt, Progress, Section};
+
+pub use baselines::{Balancing, Fixed};
+pub use closed_loop::Trace;
+pub use show::section;
+
+/// All that the experiment depends on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Config {
+    /// Where all random numbers come from.
+    pub seed: u64,
+    /// Trainings, each with a pool of its own.
+    pub seeds: usize,
+    /// Ticks of a pool.
+    pub pool: usize,
+    /// Further ticks, of which the slowest train the last phase.
+    pub fresh: usize,
+    /// Ticks of the test.
+    pub test: usize,
+    /// Iterations after which a tick counts as not solved.
+    pub cap: u32,
+    /// Steps of Adam.
+    pub steps: usize,
+    /// Ticks per step.
+    pub batch: usize,
+    /// Of these, from the slowest of the pool.
+    pub hard: usize,
+    /// Trainings per pool, of which the best on that pool is kept.
+    pub restarts: usize,
+    /// Weight of the tail in the loss.
+    pub tail: f64,
+    /// Where the second, third … phase begins; the last is for those that are slow.
+    pub switches: Vec<usize>,
+    /// Times the solver iterations of the gradient that the search without one may spend.
+    pub search_factor: usize,
+    /// Closed-loop runs.
+    pub runs: usize,
+    /// Their ticks.
+    pub ticks: usize,
+    /// Ticks whose solution is compared with the exact one.
+    pub exact: usize,
+    /// The coarser grids.
+    pub coarse: bool,
+}
+
+impl Config {
+    /// The experiment, or a small version of it.
+    pub fn new(seed: u64, quick: bool) -> Self {
+        let full = Self {
+            seed,
+            seeds: 3,
+            pool: 1500,
+            fresh: 30_000,
+            test: 5000,
+            cap: 500,
+            steps: 300,
+            batch: 24,
+            hard: 10,
+            restarts: 4,
+            tail: 1.0,
+            switches: SWITCHES.to_vec(),
+            search_factor: 8,
+            runs: 100,
+            ticks: 100,
+            exact: 200,
+            coarse: false,
+        };
+        if !quick {
+            return full;
+        }
+        Self {
+            seeds: 1,
+            pool: 250,
+            fresh: 1000,
+            test: 500,
+            steps: 120,
+            restarts: 1,
+            batch: 16,
+            hard: 6,
+            runs: 12,
+            ticks: 60,
+            exact: 20,
+            coarse: true,
+            ..full
+        }
+    }
+
+    pub(crate) fn options(&self, seed: u64) -> Options {
+        Options {
+            steps: self.steps,
+            batch: self.batch,
+            hard: self.hard,
+            tail: self.tail,
+            restarts: self.restarts,
+            cap: self.cap,
+            seed,
+            ..Options::default()
+        }
+    }
+}
+
+/// One way to choose the knobs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// In words.
+    pub name: String,
+    /// Is it tuned by the gradient of the stopping time?
+    pub ours: bool,
+    /// The settings it chose, in words.
+    pub setting: String,
+    /// On the test, one per training.
+    pub scores: Vec<Score>,
+}
+
+impl Row {
+    /// A number of its scores, averaged over the trainings.
+    pub fn average(&self, part: fn(&Score) -> f64) -> f64 {
+        self.scores.iter().map(part).sum::<f64>() / self.scores.len().max(1) as f64
+    }
+
+    /// The worst of its trainings.
+    pub fn worst(&self, part: fn(&Score) -> f64) -> f64 {
+        self.scores.iter().map(part).fold(f64::NAN, f64::max)
+    }
+}
+
+/// What was found for one plant.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Findings {
+    /// One word.
+    pub plant: &'static str,
+    /// The test score of the chosen controller: of the training with the least score on its own pool.
+    pub tuned: Score,
+    /// Every way to choose the knobs, on the test.
+    pub rows: Vec<Row>,
+    /// The same instances in `f64`: share of equal counts in percent.
+    pub same_count_in_f64: f64,
+    /// Mean and largest ‖u − u*‖_∞ at the stop: tuned, then Jacobi.
+    pub input_error: [(f64, f64); 2],
+    /// Closed loop with warm start.
+    pub closed_loop: Vec<Row>,
+    /// Bounds that were not trained on.
+    pub other_bounds: Vec<Row>,
+    /// With one knob per kind and stage: the gradient, and a search without it.
+    pub many_knobs: ManyKnobs,
+    /// Iteration counts of the test: tuned, then the best of the others by ½ mean + ½ p99.
+    pub counts: Vec<(String, Vec<u32>)>,
+    /// A run in closed loop: tuned, then Jacobi.
+    pub traces: Vec<(String, Trace)>,
+    /// Scores on the pool during the training of the chosen controller.
+    pub history: Vec<(usize, Score)>,
+    /// θ of the chosen controller.
+    pub theta: Vec<f64>,
+}
+
+/// Gradient and search with as many knobs as constraints of a block, in every phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ManyKnobs {
+    /// How many.
+    pub knobs: usize,
+    /// By the gradient.
+    pub gradient: Row,
+    /// Without.
+    pub search: Row,
+    /// Solver iterations of each, in millions, averaged over the trainings.
+    pub work: [f64; 2],
+}
+
+/// All that the experiment finds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Results {
+    /// Four axes that must stay in their box.
+    pub safety_filter: Findings,
+    /// The Crazyflie.
+    pub quadrotor: Findings,
+    /// The other solver, projected gradient with momentum, on one axis.
+    pub momentum: Vec<Row>,
+}
+
+impl Results {
+    /// Both.
+    pub fn all(&self) -> [&Findings; 2] {
+        [&self.safety_filter, &self.quadrotor]
+    }
+}
+
+/// The entry of the registry.
+pub fn experiment(context: &Context) -> Result<Section, Failure> {
+    let config = Config::new(context.seed, context.quick);
+    let results = run(&config, &context.progress, &context.interrupt)?;
+    Ok(section(&config, &results))
+}
+
+/// The plants, in the order of the results.
+pub fn plants() -> Result<[Plant; 2], Failure> {
+    let fault = |e: crate::control::ModelError| Failure::NoAnswer(e.to_string());
+    Ok([safety_filter(), quadrotor().map_err(fault)?])
+}
+
+/// Runs the experiment.
+pub fn run(
+    config: &Config,
+    progress: &Progress,
+    interrupt: &Interrupt,
+) -> Result<Results, Failure> {
+    let [filter, quadrotor] = plants()?;
+    let task = progress.task("control", 2 * study::PARTS);
+    Ok(Results {
+        safety_filter: study::study(&filter, config, &task, interrupt)?,
+        quadrotor: study::study(&quadrotor, config, &task, interrupt)?,
+        momentum: study::momentum_rows(config)?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

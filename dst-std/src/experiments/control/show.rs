@@ -1,0 +1,308 @@
+//! The results of the control experiment as claims, tables and figures.
+
+use super::{Config, Findings, Results, Row};
+use crate::control::Score;
+use crate::report::{Axis, Cell, Plot, Section, Series, Table, Verdict, panels, short};
+
+/// The bounds that the study set for itself: mean, p99 and maximum; `None` where it makes no promise.
+const PROMISED: [(f64, f64, Option<f64>); 2] = [(45.0, 60.0, Some(175.0)), (20.5, 50.0, None)];
+
+/// A number of a score.
+type Part = fn(&Score) -> f64;
+
+/// The section of the report.
+pub fn section(config: &Config, results: &Results) -> Section {
+    let mut section = Section::new("Control loop: fewer iterations before the deadline (ours)");
+    section.paragraph(
+        "A model predictive controller solves a quadratic program at every tick, here by ADMM in f32; the deadline does not wait. Its knobs are a \
+         weight R for every constraint and a relaxation α, switched at fixed iterations, so that no tick ever factorises. They are tuned by \
+         descending the gradient of the stopping time, mean and tail, on a pool of ticks; everything else is tuned on the same pools, and all is \
+         scored on ticks that nobody has seen.",
+    );
+    section.paragraph(
+        "Where simpler is as good, it should be said: for projected gradient with momentum a grid over its two parameters does as well as the \
+         gradient, and with a handful of knobs a patient search finds what the gradient finds. The gradient pays with many knobs, and in the tail.",
+    );
+    for (findings, promised) in results.all().into_iter().zip(PROMISED) {
+        claims(&mut section, config, findings, promised);
+        tables(&mut section, findings);
+        figures(&mut section, findings);
+    }
+    let rows: Vec<&Row> = results.momentum.iter().collect();
+    section.table(
+        "control-momentum",
+        "One axis, projected gradient with momentum: a grid over its two parameters beside the gradient of the stopping time",
+        score_table(&rows),
+    );
+    section.setting("seed", config.seed);
+    section.setting("trainings", config.seeds);
+    section.setting("pool, ticks", config.pool);
+    section.setting("further ticks for the last phase", config.fresh);
+    section.setting("test, ticks", config.test);
+    section.setting("cap on iterations", config.cap);
+    section.setting("phases begin at", format!("{:?}", config.switches));
+    section.setting(
+        "Adam: steps, batch, hard",
+        format!("{}, {}, {}", config.steps, config.batch, config.hard),
+    );
+    section.setting("trainings per pool", config.restarts);
+    section.setting("weight of the tail", short(config.tail));
+    section.setting(
+        "closed loop: runs, ticks",
+        format!("{}, {}", config.runs, config.ticks),
+    );
+    section
+}
+
+fn name(findings: &Findings, what: &str) -> String {
+    format!("control-{}-{what}", findings.plant.replace(' ', "-"))
+}
+
+fn spread(row: &Row, part: fn(&Score) -> f64) -> String {
+    let texts: Vec<String> = row.scores.iter().map(|s| short(part(s))).collect();
+    let same = texts.windows(2).all(|pair| pair[0] == pair[1]);
+    if same {
+        texts.first().cloned().unwrap_or_default()
+    } else {
+        texts.join(", ")
+    }
+}
+
+/// The row of the phases, by the gradient.
+fn ours(findings: &Findings) -> Option<&Row> {
+    findings.rows.iter().rfind(|row| row.ours)
+}
+
+fn claims(
+    section: &mut Section,
+    config: &Config,
+    findings: &Findings,
+    (mean, p99, max): (f64, f64, Option<f64>),
+) {
+    let plant = findings.plant;
+    let Some(row) = ours(findings) else { return };
+    let [m, p, x, c]: [Part; 4] = [|s| s.mean, |s| s.p99, |s| s.max, |s| s.at_cap];
+    let held = [
+        row.worst(m) <= mean,
+        row.worst(p) <= p99,
+        max.is_none_or(|max| row.worst(x) <= max && row.worst(c) == 0.0),
+    ];
+    let promise = match max {
+        Some(max) => format!("mean ≤ {mean}, p99 ≤ {p99}, maximum ≤ {max}, none at the cap"),
+        None => format!("mean ≤ {mean} and p99 ≤ {p99} at once"),
+    };
+    section.claim(
+        format!("{plant}: {promise}, in every training."),
+        format!(
+            "mean {}; p99 {}; maximum {}; at the cap {} %",
+            spread(row, m),
+            spread(row, p),
+            spread(row, x),
+            spread(row, c)
+        ),
+        match held.iter().filter(|h| **h).count() {
+            3 => Verdict::Holds,
+            0 => Verdict::DoesNotHold,
+            _ => Verdict::Partly,
+        },
+        format!("{} held-out ticks, {}", config.test, row.name),
+    );
+    let others: Vec<&Row> = findings.rows.iter().filter(|row| !row.ours).collect();
+    let least = |part: fn(&Score) -> f64| {
+        let values = others.iter().map(|row| row.average(part));
+        values.fold(f64::INFINITY, f64::min)
+    };
+    let wins = [
+        row.average(m) < least(m),
+        row.average(p) < least(p),
+        row.average(x) < least(x),
+    ];
+    section.claim(
+        format!(
+            "{plant}: better than every baseline tuned on the same pools, in mean, p99 and maximum."
+        ),
+        format!(
+            "{} / {} / {} against the least of any: {} / {} / {} (not of one and the same)",
+            short(row.average(m)),
+            short(row.average(p)),
+            short(row.average(x)),
+            short(least(m)),
+            short(least(p)),
+            short(least(x))
+        ),
+        match wins.iter().filter(|w| **w).count() {
+            3 => Verdict::Holds,
+            0 => Verdict::DoesNotHold,
+            _ => Verdict::Partly,
+        },
+        "averages over the trainings",
+    );
+    let many = &findings.many_knobs;
+    let [gradient, search] = [&many.gradient, &many.search].map(|r| r.average(Score::blend));
+    section.claim(
+        format!("{plant}: with {} knobs, a search without gradients stays behind although it may spend {} times the work.", many.knobs, config.search_factor),
+        format!("½ mean + ½ p99: {} by the gradient, {} by the search", short(gradient), short(search)),
+        Verdict::of(gradient < search),
+        format!("{} against {} million solver iterations", short(many.work[0]), short(many.work[1])),
+    );
+    if let [tuned, other] = findings.closed_loop.as_slice() {
+        let wins = [
+            tuned.average(m) < other.average(m),
+            tuned.average(p) < other.average(p),
+        ];
+        section.claim(
+            format!("{plant}: better in closed loop, too, with a warm start."),
+            format!(
+                "mean {} against {}, p99 {} against {}",
+                short(tuned.average(m)),
+                short(other.average(m)),
+                short(tuned.average(p)),
+                short(other.average(p))
+            ),
+            match wins {
+                [true, true] => Verdict::Holds,
+                [false, false] => Verdict::DoesNotHold,
+                _ => Verdict::Partly,
+            },
+            "against Jacobi scaling with (ρ, α) chosen in closed loop",
+        );
+    }
+    let [tuned, other] = findings.input_error;
+    section.claim(
+        format!("{plant}: the stop test is not cheated: what is applied at the stop is as good as before."),
+        format!(
+            "mean distance of u from the exact solution: {} tuned, {} with Jacobi scaling",
+            short(tuned.0),
+            short(other.0)
+        ),
+        Verdict::of(tuned.0 <= 1.2 * other.0),
+        format!("largest: {} and {}", short(tuned.1), short(other.1)),
+    );
+}
+
+fn score_table(rows: &[&Row]) -> Table {
+    let mut table = Table::new()
+        .left("knobs")
+        .right("mean")
+        .right("p99")
+        .right("maximum")
+        .right("% at the cap")
+        .left("setting");
+    for row in rows {
+        let cell = |part: fn(&Score) -> f64| Cell::from(spread(row, part));
+        table.row([
+            row.name.as_str().into(),
+            cell(|s| s.mean),
+            cell(|s| s.p99),
+            cell(|s| s.max),
+            cell(|s| s.at_cap),
+            row.setting.as_str().into(),
+        ]);
+    }
+    table
+}
+
+fn tables(section: &mut Section, findings: &Findings) {
+    let plant = findings.plant;
+    let rows: Vec<&Row> = findings.rows.iter().collect();
+    section.table(
+        name(findings, "iterations"),
+        format!("{plant}: iterations on held-out ticks from a cold start, one number per training"),
+        score_table(&rows),
+    );
+    let mut rows: Vec<&Row> = findings.closed_loop.iter().collect();
+    rows.extend(&findings.other_bounds);
+    section.table(
+        name(findings, "elsewhere"),
+        format!("{plant}: closed loop with warm start, then bounds that were not trained on"),
+        score_table(&rows),
+    );
+    let many = &findings.many_knobs;
+    section.table(
+        name(findings, "many-knobs"),
+        format!("{plant}: {} knobs, with and without a gradient", many.knobs),
+        score_table(&[&many.gradient, &many.search]),
+    );
+    let mut counts = Table::new().left("knobs").right("tick").right("iterations");
+    for (who, list) in &findings.counts {
+        for (i, &c) in list.iter().enumerate() {
+            counts.row([who.as_str().into(), i.into(), (c as usize).into()]);
+        }
+    }
+    section.data(
+        name(findings, "counts"),
+        format!("{plant}: iterations of every tick"),
+        counts,
+    );
+}
+
+fn figures(section: &mut Section, findings: &Findings) {
+    let plant = findings.plant;
+    let plots: Vec<Plot> = findings
+        .counts
+        .iter()
+        .map(|(who, counts)| {
+            // The last bin holds the tail.
+            let values: Vec<f64> = counts.iter().map(|&c| f64::from(c.min(200))).collect();
+            Plot::new(who.clone())
+                .size(300.0, 200.0)
+                .x(Axis::linear("iterations").range(0.0, 200.0))
+                .y(Axis::linear("ticks"))
+                .histogram("", &values, 50)
+        })
+        .collect();
+    section.figure(
+        name(findings, "histogram"),
+        format!("{plant}: iterations of the held-out ticks; 200 stands for all that take longer"),
+        panels(&plots, 2),
+    );
+    let plots: Vec<Plot> = findings
+        .traces
+        .iter()
+        .flat_map(|(who, trace)| {
+            let line = |values: Vec<f64>| {
+                let points = values.into_iter().enumerate();
+                Series::new("", points.map(|(k, v)| (k as f64, v)))
+            };
+            let counts = trace.iterations.iter().map(|&c| f64::from(c)).collect();
+            [
+                Plot::new(format!("{who}: position and input"))
+                    .size(300.0, 180.0)
+                    .x(Axis::linear("tick"))
+                    .y(Axis::linear("position, input"))
+                    .line(line(trace.position.clone()))
+                    .line(line(trace.input.clone()).dashed()),
+                Plot::new(format!("{who}: iterations"))
+                    .size(300.0, 180.0)
+                    .x(Axis::linear("tick"))
+                    .y(Axis::linear("iterations"))
+                    .line(line(counts).stairs()),
+            ]
+        })
+        .collect();
+    section.figure(
+        name(findings, "loop"),
+        format!("{plant}: a run in closed loop, warm-started; solid: position, dashed: input"),
+        panels(&plots, 2),
+    );
+    let history = |part: fn(&Score) -> f64| {
+        let points: Vec<(f64, f64)> = findings
+            .history
+            .iter()
+            .map(|(step, score)| (*step as f64, part(score)))
+            .collect();
+        points
+    };
+    let plot = Plot::new("Training")
+        .size(380.0, 220.0)
+        .x(Axis::linear("step of Adam"))
+        .y(Axis::log("iterations"))
+        .line(Series::new("mean", history(|s| s.mean)))
+        .line(Series::new("p99", history(|s| s.p99)))
+        .line(Series::new("maximum", history(|s| s.max)));
+    section.figure(
+        name(findings, "training"),
+        format!("{plant}: scores on the pool while the chosen controller was trained"),
+        plot.to_svg(),
+    );
+}

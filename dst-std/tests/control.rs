@@ -1,0 +1,390 @@
+//! From a plant to a tuned controller: gradients against differences, the same bits everywhere, and fewer iterations.
+
+use dst_core::mpc::Tick;
+use dst_std::control::plants::{Plant, quadrotor, quadrotor_model, safety_filter};
+use dst_std::control::{
+    Knobset, Model, Options, Pool, Score, Tuned, begin, differentiate, iterations, objective, tune,
+};
+use dst_std::linalg::threads;
+
+fn plants() -> [Plant; 2] {
+    [safety_filter(), quadrotor().unwrap()]
+}
+
+fn knobs(plant: &Plant, switches: &[usize]) -> Knobset {
+    let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
+    let base = plant.program.jacobi().unwrap();
+    Knobset::levels_and_slopes(&plant.program, base, &kinds, switches)
+}
+
+/// N\* and its gradient by θ.
+fn stopping(
+    plant: &Plant,
+    set: &Knobset,
+    theta: &[f64],
+    pool: &Pool<f64>,
+    i: usize,
+    cap: u32,
+) -> (f64, Vec<f64>) {
+    let tuned = set.tuned(&plant.program, theta).unwrap();
+    let found = differentiate(&plant.program, pool, i, tuned.phases(), cap).unwrap();
+    let mut gradient = vec![0.0; theta.len()];
+    set.knobs()
+        .pull(&tuned.params, &found.gradient, &mut gradient);
+    (found.iterations, gradient)
+}
+
+fn check_differences(plant: &Plant, cap: u32, reached: bool) {
+    let set = knobs(plant, &[6, 14]);
+    let pool = plant.pool(11, 8);
+    let theta: Vec<f64> = set
+        .start(1.5, 1.6)
+        .iter()
+        .enumerate()
+        .map(|(j, t)| t + 0.05 * (j as f64).sin())
+        .collect();
+    let mut compared = 0;
+    for i in 0..pool.len() {
+        let (steps, exact) = stopping(plant, &set, &theta, &pool, i, cap);
+        if (steps <= f64::from(cap)) != reached || steps < 5.0 {
+            continue;
+        }
+        let largest = exact.iter().fold(0.0, |m: f64, g| m.max(g.abs()));
+        for j in 0..theta.len() {
+            let at = |d: f64| {
+                let mut moved = theta.clone();
+                moved[j] += d;
+                stopping(plant, &set, &moved, &pool, i, cap).0
+            };
+            let central = |h: f64| (at(h) - at(-h)) / (2.0 * h);
+            // Rounding is amplified over eighty iterations, so h cannot be small; two of them make up for its error.
+            let difference = (4.0 * central(2e-5) - central(4e-5)) / 3.0;
+            assert!(
+                (difference - exact[j]).abs() <= 1e-5 * largest.max(1.0),
+                "{} {i}, knob {j}: {difference} {}",
+                plant.name,
+                exact[j]
+            );
+        }
+        compared += 1;
+    }
+    assert!(
+        compared > 0,
+        "{}: nothing to compare at cap {cap}",
+        plant.name
+    );
+}
+
+#[test]
+fn the_gradient_is_that_of_differences() {
+    for plant in plants() {
+        check_differences(&plant, 500, true);
+    }
+}
+
+#[test]
+fn an_extrapolated_stop_has_its_gradient_too() {
+    // A cap that comes too early.
+    check_differences(&safety_filter(), 40, false);
+}
+
+#[test]
+fn weights_of_mean_and_tail() {
+    let counts = [10.0, 20.0, 90.0];
+    let (value, weights) = objective(&counts, 0.3);
+    assert!((weights.iter().sum::<f64>() - 1.3).abs() < 1e-12);
+    assert!(weights[2] > weights[1] && weights[1] > 1.0 / 3.0);
+    // Between the mean and the maximum.
+    assert!(value > 40.0 && value < 40.0 + 0.3 * 90.0, "{value}");
+}
+
+#[test]
+fn single_precision_stops_as_double_does() {
+    for plant in plants() {
+        let set = knobs(&plant, &[]);
+        let tuned = set.tuned(&plant.program, &set.start(1.0, 1.6)).unwrap();
+        let pool = plant.pool(5, 100);
+        let double = iterations(&plant.program, &pool, tuned.phases(), 500);
+        let small: Tuned<f32> = tuned.cast();
+        let single = iterations(&plant.program.cast(), &pool.cast(), small.phases(), 500);
+        let near = double
+            .iter()
+            .zip(&single)
+            .filter(|(a, b)| a.abs_diff(**b) <= 1);
+        let near = near.count();
+        let [a, b] = [&double, &single].map(|counts| Score::of(counts, 500).mean);
+        assert!(
+            near >= 95 && (a / b - 1.0).abs() < 0.01,
+            "{}: {near} of 100, {a} {b}",
+            plant.name
+        );
+    }
+}
+
+fn small_training(plant: &Plant, threads_used: usize) -> (Vec<f64>, Score, Score) {
+    let options = Options {
+        steps: 40,
+        batch: 12,
+        hard: 4,
+        ..Options::default()
+    };
+    let set = knobs(plant, &[12, 40]);
+    let pool = plant.pool(21, 120);
+    let test = plant.pool(22, 200).cast::<f32>();
+    threads::with(threads_used, || {
+        let start = begin(&plant.program, &set, &pool, 500);
+        let training = tune(&plant.program, &set, &start, &pool, &options, |_| false).unwrap();
+        let score = |theta: &[f64]| {
+            let tuned: Tuned<f32> = set.tuned(&plant.program, theta).unwrap().cast();
+            Score::of(
+                &iterations(&plant.program.cast(), &test, tuned.phases(), 500),
+                500,
+            )
+        };
+        let (before, after) = (score(&start), score(&training.theta));
+        (training.theta, before, after)
+    })
+    .unwrap()
+}
+
+#[test]
+fn training_cuts_iterations_on_ticks_it_has_not_seen() {
+    for plant in plants() {
+        let (theta, before, after) = small_training(&plant, 1);
+        assert!(
+            after.blend() < 0.85 * before.blend() && after.p99 < before.p99,
+            "{}: {before:?} {after:?}",
+            plant.name
+        );
+        // The same bits with any number of threads.
+        let bits = |theta: &[f64]| theta.iter().map(|t| t.to_bits()).collect::<Vec<_>>();
+        assert!(
+            bits(&small_training(&plant, 2).0) == bits(&theta),
+            "{}",
+            plant.name
+        );
+    }
+}
+
+#[test]
+fn the_quadrotor_comes_home() {
+    let plant = quadrotor().unwrap();
+    let set = knobs(&plant, &[]);
+    let tuned: Tuned<f32> = set
+        .tuned(&plant.program, &set.start(3.0, 1.6))
+        .unwrap()
+        .cast();
+    let program = plant.program.cast::<f32>();
+    let controller = tuned.controller(&program);
+    controller.check().unwrap();
+    let mut memory = vec![0.0; Tick::<f32>::len(controller.shape)];
+    let mut tick = Tick::new(controller.shape, &mut memory).unwrap();
+    let (x, _) = (plant.draw)(3, 0);
+    let mut x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+    for _ in 0..200 {
+        let outcome = controller.tick(&mut tick, &x, &[], 500).unwrap();
+        assert!(outcome.solved, "{outcome:?}");
+        assert!(tick.inputs().iter().all(|u| u.abs() <= 0.5));
+        plant.advance(&mut x, tick.inputs());
+    }
+    assert!(x.iter().all(|x| x.abs() < 0.05), "{x:?}");
+}
+
+#[test]
+fn what_is_wrong_with_a_model_is_one_sentence() {
+    let good = quadrotor_model();
+    assert!(good.program().is_ok());
+    type Breaking = fn(&mut Model);
+    let broken: [(Breaking, &str); 10] = [
+        (|m| m.a.truncate(11), "a must have"),
+        (|m| m.b[0][0] = f64::NAN, "b must be finite"),
+        (|m| m.q.truncate(11), "q must have"),
+        (|m| m.q[0] = -1.0, "q must be"),
+        (|m| m.r[0] = 0.0, "r must be"),
+        (|m| m.inputs[0] = (1.0, -1.0), "inputs need"),
+        (|m| m.states.push((12, 0.0, 1.0)), "states must name"),
+        (|m| m.horizon = 0, "horizon must be"),
+        (|m| m.start.clear(), "start must have"),
+        (|m| m.dual_tolerance = 0.0, "dual_tolerance must be"),
+    ];
+    for (damage, words) in broken {
+        let mut model = good.clone();
+        damage(&mut model);
+        let error = model.program().unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    assert!(
+        Model::from_json("{\"a\": 1}")
+            .unwrap_err()
+            .to_string()
+            .starts_with("not a model")
+    );
+    let text = serde_json::to_string(&good).unwrap();
+    assert_eq!(Model::from_json(&text).unwrap(), good);
+}
+
+/// A directory that is gone when the test is over.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("dst-control-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn dst(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_dst"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+const MOTOR: &str = include_str!("../../tests/c/controllers/motor.json");
+
+#[test]
+fn an_export_of_ones_own_model_is_the_same_text_every_time() {
+    let scratch = Scratch::new("export");
+    let model = scratch.path("motor.json");
+    std::fs::write(&model, MOTOR).unwrap();
+    let export = |out: &str, threads: &str| {
+        let out = scratch.path(out);
+        let (code, said, complaint) = dst(&[
+            "control",
+            "export",
+            "--quick",
+            "--model",
+            &model,
+            "--out",
+            &out,
+            "--threads",
+            threads,
+        ]);
+        assert_eq!(code, Some(0), "{complaint}");
+        assert!(said.starts_with("motor: mean "), "{said}");
+        ["motor.rs", "motor.h", "dst_controller.h"]
+            .map(|name| std::fs::read_to_string(format!("{out}/{name}")).unwrap())
+    };
+    let [rust, c, runtime] = export("one", "1");
+    assert_eq!(export("two", "2"), [rust.clone(), c.clone(), runtime]);
+    // The header that the C program is compiled with is this one.
+    assert_eq!(c, include_str!("../../tests/c/controllers/motor.h"));
+    // Both languages have the same numbers.
+    let numbers = |text: &str, from: &str| -> Vec<u32> {
+        let body = text.split_once(from).unwrap().1.split_once(']').unwrap().1;
+        let body = body.split_once(['[', '{']).unwrap().1;
+        let end = body.find(['}', ']']).unwrap();
+        body[..end]
+            .split(',')
+            .filter_map(|n| n.trim().trim_end_matches('f').parse::<f32>().ok())
+            .map(f32::to_bits)
+            .collect()
+    };
+    let in_rust = numbers(&rust, "static INVERSES: [f32");
+    assert_eq!(in_rust.len(), 4 * 12 * 12);
+    assert_eq!(in_rust, numbers(&c, "motor_inverses["));
+}
+
+#[test]
+fn bad_input_is_named_and_nothing_is_written() {
+    let scratch = Scratch::new("bad");
+    let model = scratch.path("bad.json");
+    let out = scratch.path("out");
+    let missing = dst(&["control", "export", "--model", &model, "--out", &out]);
+    assert_eq!(missing.0, Some(1));
+    assert!(missing.2.contains("bad.json"), "{}", missing.2);
+    for (text, words) in [
+        ("{", "not a model"),
+        (
+            &MOTOR.replace("\"horizon\": 12", "\"horizon\": 0"),
+            "horizon must be",
+        ),
+        (
+            &MOTOR.replace("0.08", "0.0").replace("0.002", "0.0"),
+            "Riccati",
+        ),
+    ] {
+        std::fs::write(&model, text).unwrap();
+        let (code, _, complaint) = dst(&[
+            "control", "export", "--quick", "--model", &model, "--out", &out,
+        ]);
+        assert_eq!(code, Some(1), "{complaint}");
+        assert!(
+            complaint.contains(words) && complaint.lines().count() == 1,
+            "{complaint}"
+        );
+        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
+    }
+    let (code, _, complaint) = dst(&["control", "--threads", "0"]);
+    assert_eq!(code, Some(2), "{complaint}");
+    assert!(dst(&["control", "export"]).0 == Some(2));
+}
+
+/// What firmware carries fits together: K is that of R and H, and the bounds are the plant's.
+#[test]
+fn the_controllers_of_the_firmware_fit_their_plants() {
+    use dst_models::controllers as exported;
+    for (plant, found) in plants().iter().zip([
+        &exported::safety_filter::CONTROLLER,
+        &exported::quadrotor::CONTROLLER,
+    ]) {
+        found.check().unwrap();
+        let program = &plant.program;
+        assert_eq!((found.shape, found.states), (program.shape, program.states));
+        let params: Vec<f64> = found.params.iter().map(|&p| p.into()).collect();
+        let inverses = program.inverses(&params).unwrap();
+        let scale = inverses.iter().fold(0.0, |m: f64, k| m.max(k.abs()));
+        for (ours, theirs) in inverses.iter().zip(found.inverses) {
+            assert!(
+                (ours - f64::from(*theirs)).abs() < 1e-5 * scale,
+                "{}: {ours} {theirs}",
+                plant.name
+            );
+        }
+        let same = |ours: &[f64], theirs: &[f32]| {
+            ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| *a as f32 == *b)
+        };
+        assert!(same(&program.outputs, found.outputs) && same(&program.linear, found.linear));
+        assert!(same(&program.free, found.free));
+        assert!(same(&program.lower, found.lower) && same(&program.upper, found.upper));
+        // And they are good: a cold start on ticks that they have not seen.
+        let tuned = Tuned {
+            params: found.params.to_vec(),
+            inverses: found.inverses.to_vec(),
+            switches: found.switches.to_vec(),
+        };
+        let test = plant.pool(987, 500).cast::<f32>();
+        let score = Score::of(
+            &iterations(&program.cast(), &test, tuned.phases(), 500),
+            500,
+        );
+        let most = if program.shape.outputs > 0 {
+            (45.0, 80.0)
+        } else {
+            (20.5, 50.0)
+        };
+        assert!(
+            score.mean <= most.0 && score.p99 <= most.1 && score.at_cap == 0.0,
+            "{}: {score:?}",
+            plant.name
+        );
+    }
+}

@@ -1,0 +1,32 @@
+/* A controller for one's own plant, in C. The model is a JSON file with A, B, Q, R and the bounds; then
+ *
+ *     dst control export --model motor.json --out .
+ *
+ * tunes the solver for it and writes motor.h beside dst_controller.h. This is all that is left to write: */
+
+#include <stdio.h>
+
+#include "motor.h"
+
+static float memory[MOTOR_MEMORY]; /* zero at first */
+
+int main(void)
+{
+    float x[MOTOR_STATES] = { 1.0f, 0.0f }; /* a motor, one turn away from where it should be; its speed may not exceed 0.6 */
+    float u[MOTOR_INPUTS], fastest = 0;
+    int worst = 0;
+    for (int tick = 0; tick < 100; tick++) {
+        dst_outcome outcome;
+        if (dst_controller_tick(&motor, memory, x, NULL, 60, u, &outcome) != 0)
+            return 1; /* the state is not a number */
+        if (outcome.iterations > worst)
+            worst = outcome.iterations;
+        /* Here the plant is simulated; yours is real: measure x, apply u. */
+        x[0] += 0.05f * x[1] + 0.002f * u[0];
+        x[1] = 0.9f * x[1] + 0.08f * u[0];
+        if (-x[1] > fastest)
+            fastest = -x[1];
+    }
+    printf("after 100 ticks: position %.4f, highest speed %.4f, at most %d iterations in a tick\n", x[0], fastest, worst);
+    return x[0] < 0.01f && x[0] > -0.01f && fastest < 0.602f && fastest > 0.5f && worst < 60 ? 0 : 1;
+}
