@@ -117,7 +117,16 @@ fn the_same_results_with_any_number_of_threads() {
     let files = |threads: &str| {
         let scratch = Scratch::new(&format!("threads-{threads}"));
         let out = scratch.text();
-        let output = dst(&["reproduce", "--quick", "--threads", threads, "--out", out]);
+        let output = dst(&[
+            "reproduce",
+            "--quick",
+            "--only",
+            "illustration",
+            "--threads",
+            threads,
+            "--out",
+            out,
+        ]);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let read = |name: String| {
             let content = fs::read_to_string(scratch.0.join(&name)).unwrap();
@@ -139,6 +148,8 @@ fn json_for_machines() {
     let output = dst(&[
         "reproduce",
         "--quick",
+        "--only",
+        "illustration",
         "--json",
         "--seed",
         "7",
@@ -165,7 +176,15 @@ fn json_for_machines() {
 #[test]
 fn quiet_prints_the_result_alone() {
     let scratch = Scratch::new("quiet");
-    let output = dst(&["reproduce", "--quick", "--quiet", "--out", scratch.text()]);
+    let output = dst(&[
+        "reproduce",
+        "--quick",
+        "--only",
+        "illustration",
+        "--quiet",
+        "--out",
+        scratch.text(),
+    ]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         !text.contains("quick run") && text.contains("page: "),
@@ -346,7 +365,7 @@ mod ctrl_c {
             before = now;
         }
         let mut child = Command::new(env!("CARGO_BIN_EXE_dst"))
-            .args(["reproduce", "--quick", "--out"])
+            .args(["reproduce", "--quick", "--only", "illustration", "--out"])
             .arg(out)
             .stdout(writer)
             .stderr(Stdio::piped())

@@ -30,12 +30,12 @@
 //! let program = model.program()?;
 //! // Ticks to tune on, and further ones for the last phase. More of both than here, and more steps.
 //! let (pool, fresh) = (model.ticks(&program, 1, 60), model.ticks(&program, 2, 200));
-//! let options = Options { steps: 20, batch: 8, hard: 3, ..Options::default() };
+//! let options = Options { steps: 40, batch: 8, hard: 3, ..Options::default() };
 //! let kinds = [1, 1]; // one kind of input, one kind of bounded state
 //! let (knobs, training) = recipe(&program, &kinds, &SWITCHES, [&pool, &fresh], &options, |_| false)?;
 //! println!("{:.1} iterations on average, {} at most", training.score.mean, training.score.max);
 //!
-//! // In single precision, as on the device: at most 60 iterations per tick, whatever happens.
+//! // In single precision, as on the device: at most 200 iterations per tick, whatever happens.
 //! let tuned = knobs.tuned(&program, &training.theta).ok_or("no inverse")?.cast::<f32>();
 //! let program = program.cast::<f32>();
 //! let controller = tuned.controller(&program);
@@ -43,7 +43,7 @@
 //! let mut tick = Tick::new(controller.shape, &mut memory)?;
 //! let mut x = [1.0_f32, 0.0];
 //! for _ in 0..100 {
-//!     let outcome = controller.tick(&mut tick, &x, &[], 60)?;
+//!     let outcome = controller.tick(&mut tick, &x, &[], 200)?;
 //!     assert!(outcome.solved);
 //!     let u = tick.inputs()[0]; // measure x, apply u
 //!     x = [x[0] + 0.05 * x[1] + 0.002 * u, 0.9 * x[1] + 0.08 * u];

@@ -10,7 +10,7 @@ use super::tuning::{Knobset, Options, Progressed, Training, secure, tune};
 use crate::data::random::bits;
 
 /// Where the phases begin that are used unless others are asked for; the last is for ticks that are slow.
-pub const SWITCHES: [usize; 3] = [10, 30, 64];
+pub const SWITCHES: [usize; 3] = [16, 48, 80];
 
 /// Tunes all phases on the pool, then the last one on the slowest of the fresh ticks. `kinds` are the numbers of rows of a stage that
 /// share their knobs: inputs, then outputs.
