@@ -68,6 +68,9 @@
 //! # Ok::<(), dst_core::Error>(())
 //! ```
 //!
+//! Two rooms stand on this engine: [`adapt`], learning rates adapted while an optimiser runs (Adam-OLA, G-OLA, N-OLA), and [`mpc`],
+//! a model predictive controller whose solver is cut to a deadline.
+//!
 //! # What to know
 //!
 //! - **Units.** The paper writes ∂N/∂θ for a quantity with the unit of time. Here `time_gradient` is ∂T/∂θ and

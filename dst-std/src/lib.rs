@@ -2,6 +2,25 @@
 //!
 //! The mathematics is in [`dst_core`]; this crate feeds it and shows what came out. The program `dst` is a thin layer
 //! over [`cli`]: every subcommand reads its arguments, computes a plain value, and prints it for people or as JSON.
+//!
+//! ```text
+//!  data ─► problems ─┐                                       ┌─► report: plots, tables, the page ─► files
+//!  linalg ───────────┼─► systems and objectives of dst-core ─┤
+//!  learned, control ─┘        │             │                └─► cli: `dst …`, for people or as JSON
+//!                             ▼             ▼
+//!                  ode: the truth     tune, experiments
+//! ```
+//!
+//! | room | what |
+//! |---|---|
+//! | [`linalg`] | products, factorisations, vectorised functions; [`linalg::threads`] alone decides how many threads there are |
+//! | [`data`], [`problems`] | LIBSVM files, synthetic sets; quadratics, smooth SVM, logistic regression |
+//! | [`learned`] | algorithms with many parameters: the diagonal preconditioner of the validation |
+//! | [`ode`] | adaptive Dormand–Prince, events, the gradient of an event's time |
+//! | [`tune`], [`control`] | hyperparameters, and the knobs of a controller, by descending a stopping time |
+//! | [`experiments`], [`report`] | a configuration in, plain results out; how they are shown |
+//!
+//! Results have the same bits on any number of threads.
 
 pub mod cli;
 pub mod control;
