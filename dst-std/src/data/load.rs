@@ -56,7 +56,8 @@ pub fn load(name: &str, folder: Option<&Path>) -> Result<DataSet, String> {
     let found = [Some(PathBuf::from(name)), inside]
         .into_iter()
         .flatten()
-        .find(|path| path.is_file());
+        // A pipe will do as well.
+        .find(|path| path.exists() && !path.is_dir());
     if let Some(path) = found {
         return from_file(&path);
     }
