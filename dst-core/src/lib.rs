@@ -30,7 +30,7 @@
 //!                      │  dual numbers         │ methods::*                  │ Pair
 //!                      └───────────────►   System: rate and J, pullback, pushforward
 //!                                                │
-//!  a plan         Euler Heun Rk4 SymplecticEuler ── .until(ε).at_most(n).crossing(…)  ──►  Plan
+//!  a plan         Euler Heun Rk4 SymplecticEuler Map ── .until(ε).at_most(n).crossing(…)  ──►  Plan
 //!                                                │
 //!  forward        Run::advance(budget) ─► Status::{Running, Reached, StepLimit}
 //!                      │ x_k to a slot, when the Schedule says so (checkpoint::*)
@@ -140,7 +140,7 @@ pub use error::{Argument, Error};
 pub use formula::{Derived, Formula};
 pub use gradient::{Evaluations, Gradient, Progress, Sensitivity, StopTime};
 pub use integrator::{
-    Euler, EulerTableau, Heun, HeunTableau, Integrator, Rk4, Rk4Tableau, RungeKutta,
+    Euler, EulerTableau, Heun, HeunTableau, Integrator, Map, Rk4, Rk4Tableau, RungeKutta,
     SymplecticEuler, Tableau,
 };
 pub use loss::{NoLoss, Uniform, Weights};

@@ -99,6 +99,8 @@ pub struct RunState<S> {
     pub(crate) criterion: S,
     pub(crate) previous: S,
     pub(crate) loss: S,
+    /// f(x_k), where there is a running loss.
+    pub(crate) value: S,
     pub(crate) best: S,
     /// The best iterate is `cur`; otherwise it lies in `lambda`, which the forward run does not need.
     pub(crate) best_is_current: bool,
@@ -115,6 +117,7 @@ impl<S: Scalar> RunState<S> {
             criterion: S::NAN,
             previous: S::NAN,
             loss: S::ZERO,
+            value: S::NAN,
             best: S::INFINITY,
             best_is_current: true,
             phase: Phase::Fresh,
@@ -264,6 +267,7 @@ where
             },
             best_criterion: state.best,
             loss: state.loss,
+            value: state.value,
         }
     }
 
@@ -276,6 +280,7 @@ where
     fn first_look(&mut self) -> Phase {
         let Reading { criterion, loss } = self.engine.evaluate(0);
         self.state.criterion = criterion;
+        self.state.value = if W::ACTIVE { loss } else { S::NAN };
         if W::ACTIVE && !add_loss(&self.weights, 0, loss, &mut self.state.loss) {
             return Phase::Failed(Error::NonFinite { step: 0 });
         }
@@ -375,8 +380,11 @@ where
             let reading = system.rate(at, rate, tape, scratch);
             let j = reading.criterion;
             criterion.set(j);
-            if W::ACTIVE && !add_loss(&self.weights, steps, reading.loss, &mut state.loss) {
-                break Phase::Failed(Error::NonFinite { step: steps });
+            if W::ACTIVE {
+                state.value = reading.loss;
+                if !add_loss(&self.weights, steps, reading.loss, &mut state.loss) {
+                    break Phase::Failed(Error::NonFinite { step: steps });
+                }
             }
             // Two comparisons on the common path; NaN fails the first, +∞ the second.
             if j > epsilon && j < best.get() {

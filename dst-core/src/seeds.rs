@@ -11,7 +11,7 @@ use crate::integrator::{Integrator, split, split_mut};
 use crate::loss::Weights;
 use crate::plan::Goal;
 use crate::run::{Phase, Run};
-use crate::scalar::{Scalar, add_scaled};
+use crate::scalar::Scalar;
 use crate::system::{Bar, Direction, Point, Seed, System};
 
 /// The seeds that the stopping time puts on dJ_N, dJ_{N−1}, dJ_{N−2}, already divided by the slope of the crossing.
@@ -140,8 +140,8 @@ where
 }
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I> {
-    /// dJ/dt = −∇J·A at `cur`, with A in `rate`, and its transversality. By pullback, ∇J is left in `lambda` and ∂J/∂θ in
-    /// `theta_bar`.
+    /// dJ/dt = −∇J·A at `cur`, with the system's `rate`, and its transversality. By pullback, ∇J is left in `lambda` and
+    /// ∂J/∂θ in `theta_bar`.
     fn slope(&mut self, step: usize, by: SlopeBy, count: &mut Evaluations) -> (S, S) {
         let t = self.time(step);
         let work = &mut self.work;
@@ -151,6 +151,8 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I>
             t,
         };
         let (tape, _) = split(work.record, self.dims.tape);
+        let rate = work.cur.iter().zip(work.rate.iter());
+        let rate = rate.map(|(&x, &rate)| self.integrator.descent(x, rate));
         match by {
             SlopeBy::Pullback => {
                 count.pullback += 1;
@@ -167,11 +169,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I>
                     x: work.lambda,
                 };
                 self.system.pullback(at, tape, seed, bar, work.scratch);
-                let products = work
-                    .lambda
-                    .iter()
-                    .zip(work.rate.iter())
-                    .map(|(&g, &a)| g * a);
+                let products = work.lambda.iter().zip(rate).map(|(&g, a)| g * a);
                 let (sum, size) = products.fold((S::ZERO, S::ZERO), |(sum, size), p| {
                     (sum + p, size + p.abs())
                 });
@@ -179,8 +177,9 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I>
             }
             SlopeBy::Pushforward => {
                 count.pushforward += 1;
-                work.temporary.fill(S::ZERO);
-                add_scaled(work.temporary, -S::ONE, work.rate);
+                for (to, a) in work.temporary.iter_mut().zip(rate) {
+                    *to = -a;
+                }
                 work.theta_spare.fill(S::ZERO);
                 let along = Direction {
                     theta: work.theta_spare,

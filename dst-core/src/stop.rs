@@ -20,6 +20,8 @@ pub struct Iterate<'r, S> {
     pub best_criterion: S,
     /// Σ w_j f(x_j) so far; zero without a running loss.
     pub loss: S,
+    /// f(x_k); NaN without a running loss.
+    pub value: S,
 }
 
 /// Where a run stands.

@@ -26,6 +26,7 @@ pub mod cli;
 pub mod control;
 pub mod data;
 pub mod experiments;
+pub mod l2o;
 pub mod learned;
 pub mod linalg;
 pub mod machine;

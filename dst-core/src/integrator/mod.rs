@@ -9,12 +9,14 @@
 
 mod euler;
 mod heun;
+mod map;
 mod rk4;
 mod runge_kutta;
 mod symplectic;
 
 pub use euler::{Euler, EulerTableau};
 pub use heun::{Heun, HeunTableau};
+pub use map::Map;
 pub use rk4::{Rk4, Rk4Tableau};
 pub use runge_kutta::{RungeKutta, Tableau};
 pub use symplectic::SymplecticEuler;
@@ -76,6 +78,14 @@ pub trait Integrator<S: Scalar>: Copy {
         temporaries: [&mut [S]; 2],
         scratch: &mut [S],
     ) -> Reading<S>;
+
+    /// An entry of A, along −A the state moves, from that of x and of what the system's `rate` wrote: the same, for every
+    /// method but [`Map`].
+    #[inline(always)]
+    fn descent(&self, x: S, rate: S) -> S {
+        let _ = x;
+        rate
+    }
 
     /// The plan to run until J(x) ≤ ε.
     fn until(self, epsilon: S) -> Plan<S, Self> {

@@ -43,8 +43,18 @@ pub fn normals(seed: u64, count: usize) -> Vec<f64> {
 
 /// The same, into a slice.
 pub fn fill_normals(seed: u64, numbers: &mut [f64]) {
-    for (number, to) in numbers.chunks_mut(2).enumerate() {
-        to.copy_from_slice(&pair(seed, number as u64)[..to.len()]);
+    fill_normals_from(seed, 0, numbers);
+}
+
+/// The same, from number `first` of the stream on.
+pub fn fill_normals_from(seed: u64, first: u64, numbers: &mut [f64]) {
+    // The second of a pair may come first.
+    let (alone, pairs) = numbers.split_at_mut((first as usize & 1).min(numbers.len()));
+    for to in alone {
+        *to = normal(seed, first);
+    }
+    for (number, to) in (first.div_ceil(2)..).zip(pairs.chunks_mut(2)) {
+        to.copy_from_slice(&pair(seed, number)[..to.len()]);
     }
 }
 
@@ -81,5 +91,10 @@ mod tests {
         assert!(close(moment(4), 3.0, 96f64.sqrt()), "{}", moment(4));
         assert_eq!(normal(3, 17), x[17]);
         assert_eq!(normals(3, 5), x[..5]);
+        for (first, count) in [(0, 4), (6, 5), (7, 1), (7, 0), (9, 6)] {
+            let mut part = vec![0.0; count];
+            fill_normals_from(3, first as u64, &mut part);
+            assert_eq!(part, x[first..first + count]);
+        }
     }
 }

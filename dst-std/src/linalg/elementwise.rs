@@ -110,6 +110,14 @@ pub(crate) mod one {
         q.mul_add(scale, scale)
     }
 
+    /// eˣ − 1 for x ≤ 0.
+    #[inline(always)]
+    pub(crate) fn exp_m1(x: f64) -> f64 {
+        let (_, k, q) = reduce(if x < -708.0 { -708.0 } else { x });
+        let scale = power_of_two(k);
+        q.mul_add(scale, scale - 1.0)
+    }
+
     /// e^{−|x|}, never below e^{−708}, which is still a normal number.
     #[inline(always)]
     fn exp_of_minus_size(x: f64) -> f64 {

@@ -1,4 +1,4 @@
-//! Linear algebra in double precision: products, factorisations, vectorised functions, threads.
+//! Linear algebra: products, factorisations, vectorised functions, threads.
 //!
 //! | file | what | cost of a product |
 //! |---|---|---|
@@ -7,6 +7,7 @@
 //! | [`dense`] | dense products and factorisations by faer | |
 //! | [`sparse`] | matrix by its nonzeros, row after row | one reading of the nonzeros |
 //! | [`elementwise`] | tanh, exp, softplus, … over slices, accuracy stated and tested | |
+//! | `real` | the same kernels in single and double precision | |
 //! | [`threads`] | how many threads there are; fixed pieces, fixed order of sums | |
 //!
 //! Kernels choose the instruction set of the machine they run on (AVX-512, AVX2 with FMA, or what the build guarantees) when they are
@@ -16,8 +17,10 @@ pub mod dense;
 pub mod elementwise;
 pub mod householder;
 mod operator;
+pub(crate) mod real;
 pub mod sparse;
 pub mod symmetric;
 pub mod threads;
 
 pub use operator::Operator;
+pub use real::Real;

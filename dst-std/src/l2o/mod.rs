@@ -1,0 +1,18 @@
+//! Learning to optimise: recurrent networks that update every coordinate, trained through their own runs.
+
+mod kernel;
+mod meta_adam;
+mod model;
+mod network;
+mod optimiser;
+mod penalty;
+mod task;
+mod training;
+
+pub use kernel::HIDDEN;
+pub use model::{Model, Tensor};
+pub use optimiser::{Feed, Optimiser};
+pub use task::{Size, Task};
+pub use meta_adam::MetaAdam;
+pub use penalty::{EPSILON, Found, HONEST, Penalty, Term};
+pub use training::{Recipe, Report, Trainer};

@@ -1,0 +1,449 @@
+//! A learned optimiser on one problem, as a [`System`] of dst-core: a [`Map`](dst_core::Map) from step to step.
+//!
+//! State: what the network remembers of every coordinate (h and c of both layers), then x, then m and v for RNNprop, then
+//! w = f(x_{k−1}). The criterion is J = w − f(x), the decrease of the last step, and the running loss is f. Start with
+//! [`Optimiser::start`]. t counts the steps from the beginning of the run, so a segment that begins at step k is run with
+//! `from_time(k)`.
+//!
+//! Where the gradient that is fed to the network is *detached*, ∂∇f/∂x is taken as zero, as the literature does for
+//! speed; otherwise it is the Hessian-vector product of the objective.
+
+use std::marker::PhantomData;
+
+use dst_core::{Bar, Cost, Dims, Objective, Point, Reading, Seed, System};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::kernel::{TILE, WIDTH};
+use super::model::{Model, WeightsBar};
+use super::network::{Back, Memory, Network};
+use crate::linalg::Real;
+
+/// Numbers that the network remembers of one coordinate.
+const REMEMBERED: usize = 4 * WIDTH;
+
+/// Constants of the models, as published.
+const SCALE: f64 = 0.1;
+const DECAY: f64 = 0.95;
+const TINY: f64 = 1e-8;
+/// DM is fed the gradient of the mean over a batch of 64.
+const DM_BATCH: f64 = 64.0;
+
+/// May the gradient that is fed to the network be differentiated?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Feed {
+    /// No: it counts as data.
+    #[default]
+    Detached,
+    /// Yes, by a Hessian-vector product per backward step.
+    Full,
+}
+
+/// A learned optimiser at work on one objective.
+#[derive(Clone, Copy, Debug)]
+pub struct Optimiser<O, T> {
+    model: Model,
+    objective: O,
+    feed: Feed,
+    number: PhantomData<T>,
+}
+
+impl<T: Real, O: Objective<T>> Optimiser<O, T> {
+    /// This model on this objective.
+    pub const fn new(model: Model, objective: O, feed: Feed) -> Self {
+        Self {
+            model,
+            objective,
+            feed,
+            number: PhantomData,
+        }
+    }
+
+    /// Vectors of the length of x in the state.
+    const fn vectors(&self) -> usize {
+        match self.model {
+            Model::Dm => 1,
+            Model::RnnProp => 3,
+        }
+    }
+
+    /// Where x is in the state.
+    pub fn x_range(&self) -> std::ops::Range<usize> {
+        let dim = self.objective.dim();
+        REMEMBERED * dim..(REMEMBERED + 1) * dim
+    }
+
+    /// The state at the beginning of a run: nothing remembered, and no decrease measured, so that it counts as large.
+    pub fn start(&self, x0: &[T], state: &mut [T]) {
+        state.fill(T::ZERO);
+        state[self.x_range()].copy_from_slice(x0);
+        if let Some(w) = state.last_mut() {
+            *w = T::MAX;
+        }
+    }
+
+    fn split<'s>(&self, state: &'s [T]) -> State<&'s [Memory<T>], &'s [T], T> {
+        let dim = self.objective.dim();
+        let (memories, rest) = state.split_at(REMEMBERED * dim);
+        let (x, rest) = rest.split_at(dim);
+        let (m, rest) = rest.split_at(if self.vectors() > 1 { dim } else { 0 });
+        let (v, w) = rest.split_at(m.len());
+        State {
+            memories: memories.as_chunks::<WIDTH>().0.as_chunks::<4>().0,
+            x,
+            m,
+            v,
+            w: w[0],
+        }
+    }
+
+    fn split_mut<'s>(
+        &self,
+        state: &'s mut [T],
+    ) -> State<&'s mut [Memory<T>], &'s mut [T], &'s mut T> {
+        let dim = self.objective.dim();
+        let (memories, rest) = state.split_at_mut(REMEMBERED * dim);
+        let (x, rest) = rest.split_at_mut(dim);
+        let (m, rest) = rest.split_at_mut(if self.vectors() > 1 { dim } else { 0 });
+        let (v, w) = rest.split_at_mut(m.len());
+        State {
+            memories: memories.as_chunks_mut::<WIDTH>().0.as_chunks_mut::<4>().0,
+            x,
+            m,
+            v,
+            w: &mut w[0],
+        }
+    }
+}
+
+/// A state, or its cotangent, taken apart.
+struct State<M, V, W> {
+    memories: M,
+    x: V,
+    m: V,
+    v: V,
+    w: W,
+}
+
+/// From the gradient to what the network is fed with, for one coordinate.
+#[derive(Clone, Copy)]
+struct Features<T> {
+    model: Model,
+    /// 1 − βᵗ
+    correction: T,
+}
+
+/// One coordinate of RNNprop.
+struct Moments<T> {
+    m: T,
+    v: T,
+    /// √(v/(1 − βᵗ))
+    root: T,
+    features: [T; 2],
+}
+
+impl<T: Real> Features<T> {
+    fn new(model: Model, t: T) -> Self {
+        // t is a whole number; β to its power by squaring, so that no rounding of t matters.
+        let mut power = 1.0;
+        let (mut base, mut left) = (DECAY, t.to_f64() as u64 + 1);
+        while left > 0 {
+            if left & 1 == 1 {
+                power *= base;
+            }
+            base *= base;
+            left >>= 1;
+        }
+        Self {
+            model,
+            correction: T::from_f64(1.0 - power),
+        }
+    }
+
+    #[inline(always)]
+    fn moments(self, g: T, m: T, v: T) -> Moments<T> {
+        let (keep, take) = (T::from_f64(DECAY), T::from_f64(1.0 - DECAY));
+        let m = keep * m + take * g;
+        let v = keep * v + take * g * g;
+        let root = T::root(v / self.correction);
+        let size = root + T::from_f64(TINY);
+        let features = [g / size, m / self.correction / size];
+        Moments {
+            m,
+            v,
+            root,
+            features,
+        }
+    }
+
+    /// The features of up to [`TILE`] coordinates, and m and v after the step.
+    #[inline(always)]
+    fn of(
+        self,
+        (g, x, m, v): (&[T], &[T], &[T], &[T]),
+    ) -> ([[T; 2]; TILE], [T; TILE], [T; TILE]) {
+        let mut features = [[T::ZERO; 2]; TILE];
+        let (mut m_next, mut v_next) = ([T::ZERO; TILE], [T::ZERO; TILE]);
+        match self.model {
+            Model::Dm => {
+                let share = T::from_f64(1.0 / DM_BATCH);
+                for ((to, &g), &x) in features.iter_mut().zip(g).zip(x) {
+                    *to = [share * g, x];
+                }
+            }
+            Model::RnnProp => {
+                for (r, ((&g, &m), &v)) in g.iter().zip(m).zip(v).enumerate().take(TILE) {
+                    let moments = self.moments(g, m, v);
+                    (m_next[r], v_next[r]) = (moments.m, moments.v);
+                    features[r] = moments.features;
+                }
+            }
+        }
+        (features, m_next, v_next)
+    }
+}
+
+/// The step of x from the output of the network, and its derivative.
+#[inline(always)]
+fn step<T: Real>(model: Model, out: T) -> (T, T) {
+    let scale = T::from_f64(SCALE);
+    match model {
+        Model::Dm => {
+            let value = T::elu(out);
+            let slope = if out < T::ZERO { value + T::ONE } else { T::ONE };
+            (scale * value, scale * slope)
+        }
+        Model::RnnProp => {
+            let value = T::fast_tanh(out);
+            (-scale * value, -scale * (T::ONE - value * value))
+        }
+    }
+}
+
+/// The part of `v` that belongs to a tile; nothing, where there is no such vector.
+#[inline(always)]
+fn tile<T>(v: &[T], first: usize) -> &[T] {
+    let rest = v.get(first..).unwrap_or_default();
+    &rest[..rest.len().min(TILE)]
+}
+
+#[inline(always)]
+fn tile_mut<T>(v: &mut [T], first: usize) -> &mut [T] {
+    let rest = v.get_mut(first..).unwrap_or_default();
+    let len = rest.len().min(TILE);
+    &mut rest[..len]
+}
+
+/// The network over all coordinates, forward.
+struct Forward<'a, T> {
+    features: Features<T>,
+    network: &'a mut Network<'a, T>,
+    g: &'a [T],
+    at: State<&'a [Memory<T>], &'a [T], T>,
+    next: State<&'a mut [Memory<T>], &'a mut [T], &'a mut T>,
+}
+
+impl<T: Real> WithSimd for Forward<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            features,
+            network,
+            g,
+            at,
+            next,
+        } = self;
+        for first in (0..g.len()).step_by(TILE) {
+            let (m, v) = (tile(at.m, first), tile(at.v, first));
+            let x = tile(at.x, first);
+            let (inputs, m_next, v_next) = features.of((tile(g, first), x, m, v));
+            tile_mut(next.m, first).copy_from_slice(&m_next[..m.len()]);
+            tile_mut(next.v, first).copy_from_slice(&v_next[..v.len()]);
+            let out = network.forward(simd, &inputs, tile(at.memories, first));
+            network.remember(tile_mut(next.memories, first));
+            for ((to, &x), &out) in tile_mut(next.x, first).iter_mut().zip(x).zip(&out) {
+                *to = x + step(features.model, out).0;
+            }
+        }
+    }
+}
+
+/// The transpose.
+struct Backward<'a, T> {
+    features: Features<T>,
+    network: &'a mut Network<'a, T>,
+    back: &'a Back<T>,
+    g: &'a [T],
+    at: State<&'a [Memory<T>], &'a [T], T>,
+    next_bar: State<&'a [Memory<T>], &'a [T], T>,
+    bar: State<&'a mut [Memory<T>], &'a mut [T], &'a mut T>,
+    theta_bar: WeightsBar<'a, T>,
+    /// Where the cotangent of the gradient goes; empty if it is detached.
+    g_bar: &'a mut [T],
+}
+
+impl<T: Real> WithSimd for Backward<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            features,
+            network,
+            back,
+            g,
+            at,
+            next_bar,
+            bar,
+            mut theta_bar,
+            g_bar,
+        } = self;
+        let full = !g_bar.is_empty();
+        for first in (0..g.len()).step_by(TILE) {
+            let (m, v) = (tile(at.m, first), tile(at.v, first));
+            let (g, x) = (tile(g, first), tile(at.x, first));
+            let (inputs, _, _) = features.of((g, x, m, v));
+            let out = network.forward(simd, &inputs, tile(at.memories, first));
+            let x_next_bar = tile(next_bar.x, first);
+            let mut out_bar = [T::ZERO; TILE];
+            for ((to, &out), &bar) in out_bar.iter_mut().zip(&out).zip(x_next_bar) {
+                *to = bar * step(features.model, out).1;
+            }
+            let features_bar = network.backward(
+                simd,
+                back,
+                &inputs,
+                &out_bar,
+                tile(next_bar.memories, first),
+                full,
+                (tile_mut(bar.memories, first), &mut theta_bar),
+            );
+            let x_bar = tile_mut(bar.x, first);
+            for (to, &bar) in x_bar.iter_mut().zip(x_next_bar) {
+                *to += bar;
+            }
+            let g_bar = tile_mut(g_bar, first);
+            match features.model {
+                Model::Dm => {
+                    for (to, bar) in x_bar.iter_mut().zip(&features_bar) {
+                        *to += bar[1];
+                    }
+                    for (to, bar) in g_bar.iter_mut().zip(&features_bar) {
+                        *to = T::from_f64(1.0 / DM_BATCH) * bar[0];
+                    }
+                }
+                Model::RnnProp if full => {
+                    let (keep, take) = (T::from_f64(DECAY), T::from_f64(1.0 - DECAY));
+                    let m_next_bar = tile(next_bar.m, first);
+                    let v_next_bar = tile(next_bar.v, first);
+                    let m_bar = tile_mut(bar.m, first);
+                    let v_bar = tile_mut(bar.v, first);
+                    for r in 0..g.len() {
+                        let moments = features.moments(g[r], m[r], v[r]);
+                        let size = moments.root + T::from_f64(TINY);
+                        let [a, b] = moments.features;
+                        let [a_bar, b_bar] = features_bar[r];
+                        let size_bar = -(a_bar * a + b_bar * b) / size;
+                        // At v = 0 the root has no slope; nor has it influence.
+                        let root_slope = if moments.root > T::ZERO {
+                            T::HALF / (moments.root * features.correction)
+                        } else {
+                            T::ZERO
+                        };
+                        let of_m = m_next_bar[r] + b_bar / (features.correction * size);
+                        let of_v = v_next_bar[r] + size_bar * root_slope;
+                        m_bar[r] += keep * of_m;
+                        v_bar[r] += keep * of_v;
+                        g_bar[r] = a_bar / size + take * of_m + T::TWO * take * g[r] * of_v;
+                    }
+                }
+                Model::RnnProp => {}
+            }
+        }
+    }
+}
+
+impl<T: Real, O: Objective<T>> System<T> for Optimiser<O, T> {
+    fn dims(&self) -> Dims {
+        let dim = self.objective.dim();
+        let states = (REMEMBERED + self.vectors()) * dim + 1;
+        let full = if self.feed == Feed::Full { dim } else { 0 };
+        Dims::new(states, self.model.theta_len())
+            .with_tape(dim + self.objective.tape_len())
+            .with_scratch(full + self.objective.scratch_len())
+    }
+
+    fn rate(&self, at: Point<'_, T>, next: &mut [T], tape: &mut [T], scratch: &mut [T]) -> Reading<T> {
+        let here = self.split(at.x);
+        let (g, tape) = tape.split_at_mut(self.objective.dim());
+        let f = self.objective.value_gradient(here.x, g, tape, scratch);
+        let criterion = here.w - f;
+        let next = self.split_mut(next);
+        *next.w = f;
+        let mut network = Network::new(self.model.weights_of(at.theta));
+        Arch::new().dispatch(Forward {
+            features: Features::new(self.model, at.t),
+            network: &mut network,
+            g,
+            at: here,
+            next,
+        });
+        Reading { criterion, loss: f }
+    }
+
+    fn pullback(
+        &self,
+        at: Point<'_, T>,
+        tape: &[T],
+        seed: Seed<'_, T>,
+        bar: Bar<'_, T>,
+        scratch: &mut [T],
+    ) {
+        let (g, tape) = tape.split_at(self.objective.dim());
+        let here = self.split(at.x);
+        let next_bar = self.split(seed.rate);
+        // J = w − f, and w′ = f.
+        let f_bar = seed.loss - seed.criterion + next_bar.w;
+        let x = here.x;
+        {
+            let bar = self.split_mut(&mut *bar.x);
+            *bar.w += seed.criterion;
+            if f_bar != T::ZERO {
+                for (to, &g) in bar.x.iter_mut().zip(g) {
+                    *to += f_bar * g;
+                }
+            }
+        }
+        if seed.rate.iter().all(|&bar| bar == T::ZERO) {
+            return;
+        }
+        let full = if self.feed == Feed::Full { g.len() } else { 0 };
+        let (g_bar, scratch) = scratch.split_at_mut(full);
+        let weights = self.model.weights_of(at.theta);
+        let back = Back::new(&weights);
+        let mut network = Network::new(weights);
+        Arch::new().dispatch(Backward {
+            features: Features::new(self.model, at.t),
+            network: &mut network,
+            back: &back,
+            g,
+            at: here,
+            next_bar,
+            bar: self.split_mut(&mut *bar.x),
+            theta_bar: self.model.weights_bar_of(bar.theta),
+            g_bar: &mut *g_bar,
+        });
+        if full > 0 {
+            let x_bar = self.split_mut(bar.x).x;
+            self.objective.add_hessian_vector(x, g_bar, tape, x_bar, scratch);
+        }
+    }
+
+    fn cost(&self) -> Cost {
+        Cost {
+            pullback: Some(3),
+            pushforward: None,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The stopping time as part of the training loss.
+//!
+//! A run stops at the first k with J_k = f(x_{k−1}) − f(x_k) ≤ ε. As the paper differentiates it (`Crossing::Paper`, h = 1),
+//! dN/dθ = −dJ_N/D with D = J_N − J_{N−1}. J is the difference of two values of f, so this is the gradient of a running loss with the
+//! weights −1/D at N − 1 and 1/D at N: the sweep that the loss needs anyway does it, and the run may go on beyond its
+//! stop, as the loss asks.
+
+use crate::linalg::Real;
+
+/// What is added to the loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Penalty {
+    /// Nothing.
+    #[default]
+    None,
+    /// λ·N, as the paper states it.
+    Literal {
+        /// λ
+        weight: f64,
+    },
+    /// Only honest stops count, from some training step on: 0 ≤ J ≤ ε, f ≤ [`HONEST`], D < 0. The gradient of the mean
+    /// N gets the length of that of the loss.
+    Guarded {
+        /// Training steps without it.
+        from: usize,
+    },
+}
+
+/// ε of the stop test.
+pub const EPSILON: f64 = 1e-5;
+/// The guarded penalty looks away while f is above this.
+pub const HONEST: f64 = 1e-3;
+/// A denominator below this cannot be divided by in single precision; such stops are counted and left out.
+const FLAT: f64 = 1e-30;
+
+/// Weights that a stop puts on two values of f.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Term<T> {
+    /// N, counted from the beginning of the run.
+    pub stop: usize,
+    /// The weight of f(x_{N−1}); that of f(x_N) is its negative.
+    pub weight: T,
+}
+
+/// What a penalty finds in a piece of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Found<T> {
+    /// No stop yet.
+    Nothing,
+    /// A stop without a derivative.
+    Flat,
+    /// A stop.
+    Stop(Term<T>),
+}
+
+impl Penalty {
+    /// One word, as the command line knows it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Literal { .. } => "literal",
+            Self::Guarded { .. } => "guarded",
+        }
+    }
+
+    /// Looks for a stop among the steps after `from`, in the values f(x_0), f(x_1), … known so far. A decrease can be compared
+    /// with one before it from the second step on.
+    pub fn find<T: Real>(self, values: &[T], from: usize) -> Found<T> {
+        let guarded = match self {
+            Self::None => return Found::Nothing,
+            Self::Literal { .. } => false,
+            Self::Guarded { .. } => true,
+        };
+        for k in (from + 1).max(2)..values.len() {
+            let (now, before) = (values[k - 1] - values[k], values[k - 2] - values[k - 1]);
+            let slope = now - before;
+            let stops = now <= T::from_f64(EPSILON);
+            let honest = now >= T::ZERO && values[k] <= T::from_f64(HONEST) && slope < T::ZERO;
+            if stops && (honest || !guarded) {
+                return if slope.abs() > T::from_f64(FLAT) {
+                    Found::Stop(Term {
+                        stop: k,
+                        weight: -T::ONE / slope,
+                    })
+                } else {
+                    Found::Flat
+                };
+            }
+        }
+        Found::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_each_penalty_sees_a_stop() {
+        let (literal, guarded) = (Penalty::Literal { weight: 1.0 }, Penalty::Guarded { from: 0 });
+        let falls = [1.0, 0.5, 1e-4, 9.5e-5, 9.4e-5_f64];
+        let stop = |penalty: Penalty, values: &[f64], from| match penalty.find(values, from) {
+            Found::Stop(term) => Some((term.stop, term.weight > 0.0)),
+            _ => None,
+        };
+        for penalty in [literal, guarded] {
+            assert_eq!(stop(penalty, &falls, 0), Some((3, true)));
+            assert_eq!(stop(penalty, &falls, 3), Some((4, true)));
+            assert_eq!(stop(penalty, &falls[..3], 0), None);
+        }
+        // A rise, and a standstill at a large f: the literal penalty is content with both.
+        let rises = [1.0, 0.5, 0.6, 0.7_f64];
+        let stands = [1.0, 0.5, 0.5, 0.5_f64];
+        for values in [rises, stands] {
+            assert_eq!(stop(literal, &values, 0), Some((2, true)));
+            assert_eq!(stop(guarded, &values, 0), None);
+        }
+        assert_eq!(literal.find(&[1.0, 1.0, 1.0], 0), Found::<f64>::Flat);
+        assert_eq!(stop(Penalty::None, &falls, 0), None);
+    }
+}

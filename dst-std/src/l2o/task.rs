@@ -1,0 +1,228 @@
+//! The problems that optimisers are trained on: logistic regression on random data, dense, in either precision.
+//!
+//! f(x) = (1/n)·Σ ln(1 + e^{zᵢ}) − yᵢzᵢ with z = Wx and labels y ∈ {0, 1}: the mean cross entropy. W has independent normal
+//! entries; the labels come from a sparse x*, some of them flipped. With fewer examples than variables the data can be
+//! separated, and inf f = 0 is not attained.
+//!
+//! One pass over W gives f and ∇f: row i is still in the cache when its residual σ(zᵢ) − yᵢ is known.
+
+use dst_core::Objective;
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::data::random::{fill_normals_from, normal, uniform};
+use crate::linalg::Real;
+use crate::problems::largest_eigenvalue;
+
+/// Extents of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Variables, d.
+    pub dim: usize,
+    /// Examples, n.
+    pub samples: usize,
+}
+
+/// Streams of random numbers from which the problems of set `j` are made: the convention of the reference scripts.
+const STREAM: u64 = 5000;
+const SPARSE_STREAM: u64 = 505_001;
+/// Probability that a coordinate of x* is not zero, and that a label is flipped.
+const DENSITY: f64 = 0.1;
+const FLIPPED: f64 = 0.05;
+
+/// Rows that go through the pass together.
+const ROWS: usize = 8;
+/// Rows of W are filled up with zeros to a multiple of this: whole vectors of any instruction set.
+const PAD: usize = 16;
+
+/// One problem.
+#[derive(Clone, Debug)]
+pub struct Task<T> {
+    size: Size,
+    stride: usize,
+    /// W, row by row, filled up with zeros to whole vectors and to a multiple of [`ROWS`].
+    data: Vec<T>,
+    labels: Vec<T>,
+    /// x*
+    truth: Vec<f64>,
+}
+
+impl<T: Real> Task<T> {
+    /// Room for a problem of this size.
+    pub fn new(size: Size) -> Self {
+        let stride = size.dim.next_multiple_of(PAD);
+        Self {
+            size,
+            stride,
+            data: vec![T::ZERO; stride * size.samples.next_multiple_of(ROWS)],
+            labels: vec![T::ZERO; size.samples],
+            truth: vec![0.0; size.dim],
+        }
+    }
+
+    /// The extents.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Becomes problem number `index` of set `set`. Allocates nothing.
+    pub fn draw(&mut self, set: u64, index: usize) {
+        let Size { dim, samples } = self.size;
+        let stream = |offset: u64| STREAM + 3 * set + offset;
+        for (l, truth) in self.truth.iter_mut().enumerate() {
+            let at = (index * dim + l) as u64;
+            let there = uniform(stream(1), at) < DENSITY;
+            *truth = if there { normal(SPARSE_STREAM + 3 * set, at) } else { 0.0 };
+        }
+        let rows = self.data.chunks_exact_mut(self.stride.max(1));
+        for (i, (row, label)) in rows.zip(&mut self.labels).enumerate() {
+            let at = index * samples + i;
+            let mut z = 0.0;
+            let mut numbers = [0.0; 512];
+            let pieces = row[..dim].chunks_mut(numbers.len());
+            for ((piece, row), truth) in pieces.enumerate().zip(self.truth.chunks(512)) {
+                let numbers = &mut numbers[..row.len()];
+                fill_normals_from(stream(0), (at * dim + piece * 512) as u64, numbers);
+                for ((to, &w), &truth) in row.iter_mut().zip(&*numbers).zip(truth) {
+                    *to = T::from_f64(w);
+                    z += w * truth;
+                }
+            }
+            let flipped = uniform(stream(2), at as u64) < FLIPPED;
+            *label = if (z >= 0.0) == flipped { T::ZERO } else { T::ONE };
+        }
+    }
+
+    /// λ_max of the Hessian at x = 0, which is WᵀW/(4n): the step size of the classical methods is its reciprocal.
+    pub fn curvature_at_zero(&self) -> f64 {
+        let tape = vec![T::HALF; self.size.samples];
+        let mut scratch = vec![T::ZERO; self.scratch_len()];
+        let (mut single, mut product) = (vec![T::ZERO; self.size.dim], vec![T::ZERO; self.size.dim]);
+        largest_eigenvalue(self.size.dim, |v, out| {
+            for (to, &v) in single.iter_mut().zip(v) {
+                *to = T::from_f64(v);
+            }
+            product.fill(T::ZERO);
+            self.add_hessian_vector(&[], &single, &tape, &mut product, &mut scratch);
+            for (to, from) in out.iter_mut().zip(&product) {
+                *to = from.to_f64();
+            }
+        })
+    }
+}
+
+/// to ← Wᵀ·weigh(W·x), where `weigh` is given the number of the first row and turns z into what multiplies the rows.
+struct Pass<'a, T, F> {
+    data: &'a [T],
+    x: &'a [T],
+    to: &'a mut [T],
+    weigh: F,
+}
+
+impl<T: Real, F: FnMut(usize, [T; ROWS]) -> [T; ROWS]> WithSimd for Pass<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            data,
+            x,
+            to,
+            mut weigh,
+        } = self;
+        let stride = x.len();
+        let (x, to) = (T::vectors::<S>(x), T::vectors_mut::<S>(to));
+        for (block, data) in data.chunks_exact((ROWS * stride).max(1)).enumerate() {
+            let mut rows = [x; ROWS];
+            for (row, data) in rows.iter_mut().zip(data.chunks_exact(stride)) {
+                *row = &T::vectors::<S>(data)[..x.len()];
+            }
+            let mut sums = [T::splat(simd, T::ZERO); ROWS];
+            for k in 0..x.len() {
+                for i in 0..ROWS {
+                    sums[i] = T::mul_add(simd, rows[i][k], x[k], sums[i]);
+                }
+            }
+            let mut z = [T::ZERO; ROWS];
+            for i in 0..ROWS {
+                z[i] = T::sum(simd, sums[i]);
+            }
+            let weights = weigh(block * ROWS, z);
+            let mut factors = [T::splat(simd, T::ZERO); ROWS];
+            for i in 0..ROWS {
+                factors[i] = T::splat(simd, weights[i]);
+            }
+            for (k, to) in to.iter_mut().enumerate() {
+                let (mut even, mut odd) = (*to, T::splat(simd, T::ZERO));
+                for i in (0..ROWS).step_by(2) {
+                    even = T::mul_add(simd, factors[i], rows[i][k], even);
+                    odd = T::mul_add(simd, factors[i + 1], rows[i + 1][k], odd);
+                }
+                *to = T::plus(simd, even, odd);
+            }
+        }
+    }
+}
+
+impl<T: Real> Objective<T> for Task<T> {
+    fn dim(&self) -> usize {
+        self.size.dim
+    }
+
+    /// σ(z) of every row.
+    fn tape_len(&self) -> usize {
+        self.size.samples
+    }
+
+    fn scratch_len(&self) -> usize {
+        2 * self.stride
+    }
+
+    fn value_gradient(&self, x: &[T], gradient: &mut [T], tape: &mut [T], scratch: &mut [T]) -> T {
+        let (wide, sum) = self.widen(x, scratch);
+        let share = T::ONE / T::from_count(self.size.samples);
+        let mut value = T::ZERO;
+        let weigh = |first: usize, z: [T; ROWS]| {
+            let mut weights = [T::ZERO; ROWS];
+            let rows = self.labels[first..].iter().zip(&mut tape[first..]);
+            for ((weight, z), (&y, slope)) in weights.iter_mut().zip(z).zip(rows) {
+                let (softplus, sigmoid) = T::softplus_and_slope(z);
+                value += softplus - y * z;
+                *slope = sigmoid;
+                *weight = share * (sigmoid - y);
+            }
+            weights
+        };
+        Arch::new().dispatch(Pass { data: &self.data, x: wide, to: sum, weigh });
+        gradient.copy_from_slice(&sum[..gradient.len()]);
+        share * value
+    }
+
+    fn add_hessian_vector(&self, _: &[T], v: &[T], tape: &[T], out: &mut [T], scratch: &mut [T]) {
+        let (wide, sum) = self.widen(v, scratch);
+        let share = T::ONE / T::from_count(self.size.samples);
+        let weigh = |first: usize, z: [T; ROWS]| {
+            let mut weights = [T::ZERO; ROWS];
+            for ((weight, z), &slope) in weights.iter_mut().zip(z).zip(&tape[first..]) {
+                *weight = share * slope * (T::ONE - slope) * z;
+            }
+            weights
+        };
+        Arch::new().dispatch(Pass { data: &self.data, x: wide, to: sum, weigh });
+        for (out, sum) in out.iter_mut().zip(&*sum) {
+            *out += *sum;
+        }
+    }
+}
+
+impl<T: Real> Task<T> {
+    /// `x` filled up with zeros, and zeros for a sum.
+    fn widen<'s>(&self, x: &[T], scratch: &'s mut [T]) -> (&'s [T], &'s mut [T]) {
+        let (wide, sum) = scratch.split_at_mut(self.stride);
+        let (head, tail) = wide.split_at_mut(x.len());
+        head.copy_from_slice(x);
+        tail.fill(T::ZERO);
+        let sum = &mut sum[..self.stride];
+        sum.fill(T::ZERO);
+        (wide, sum)
+    }
+}

@@ -1,0 +1,349 @@
+//! One training step: a batch of problems, runs cut into segments, an update of the weights after each.
+//!
+//! The loss of a segment is the mean over the batch of Σ f(x_k)/K over its steps, plus what the [`Penalty`] adds. Each problem is a
+//! run of dst-core over the segment, with all its states kept, and one backward sweep; problems are spread over the
+//! threads, and their gradients added in the order of the problems. What a step needs is made once: the step itself
+//! allocates nothing.
+
+use std::cell::Cell;
+use std::sync::Mutex;
+
+use dst_core::{Error, HeapMemory, Integrator, Map, System};
+
+use super::meta_adam::MetaAdam;
+use super::model::Model;
+use super::optimiser::{Feed, Optimiser};
+use super::penalty::{Found, Penalty, Term};
+use super::task::{Size, Task};
+use crate::linalg::Real;
+use crate::linalg::threads::join;
+
+/// How to train.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Recipe {
+    /// The network.
+    pub model: Model,
+    /// Is the gradient fed to it differentiated?
+    pub feed: Feed,
+    /// What is added to the loss.
+    pub penalty: Penalty,
+    /// Extents of the problems.
+    pub size: Size,
+    /// Problems per training step.
+    pub batch: usize,
+    /// Segments of a run.
+    pub segments: usize,
+    /// Steps of a segment.
+    pub steps: usize,
+    /// Learning rate of the weights.
+    pub rate: f64,
+}
+
+impl Recipe {
+    /// The paper's sizes.
+    pub const fn paper(model: Model) -> Self {
+        Self {
+            model,
+            feed: Feed::Detached,
+            penalty: Penalty::None,
+            size: Size {
+                dim: 512,
+                samples: 256,
+            },
+            batch: 64,
+            segments: 5,
+            steps: 20,
+            rate: 3e-3,
+        }
+    }
+
+    /// Steps of a run, K.
+    pub const fn horizon(&self) -> usize {
+        self.segments * self.steps
+    }
+}
+
+/// What a training step did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// The loss of each segment, without penalty.
+    pub losses: Vec<f64>,
+    /// Mean f at the end of the runs.
+    pub last: f64,
+    /// Stops that the penalty saw, and those without a derivative.
+    pub stops: usize,
+    /// Stops without a derivative.
+    pub flat: usize,
+    /// Mean of the N that it saw; NaN without one.
+    pub mean_stop: f64,
+}
+
+/// A problem of the batch and where its run stands.
+struct Seat<T> {
+    task: Task<T>,
+    state: Vec<T>,
+    /// f(x_0), f(x_1), … as far as the run is.
+    values: Vec<T>,
+    gradient: Vec<T>,
+    penalty_gradient: Vec<T>,
+    found: Found<T>,
+    stopped: bool,
+    outcome: Result<(), Error>,
+}
+
+/// What one thread needs.
+struct Desk<T> {
+    memory: HeapMemory<T>,
+    weights: Vec<Cell<T>>,
+    last: Vec<T>,
+}
+
+/// Trains the weights of a network.
+pub struct Trainer<T> {
+    recipe: Recipe,
+    /// The weights.
+    pub theta: Vec<T>,
+    /// The state of their optimiser.
+    pub adam: MetaAdam<T>,
+    seats: Vec<Seat<T>>,
+    desks: Mutex<Vec<Desk<T>>>,
+    sum: Vec<T>,
+    penalty_sum: Vec<T>,
+    report: Report,
+}
+
+impl<T: Real> Trainer<T> {
+    /// A trainer for this recipe, from these weights.
+    ///
+    /// # Panics
+    /// If θ does not have the length of the model.
+    pub fn new(recipe: Recipe, theta: Vec<T>) -> Self {
+        assert_eq!(theta.len(), recipe.model.theta_len(), "weights of the model");
+        let task = Task::new(recipe.size);
+        let optimiser = Optimiser::new(recipe.model, &task, recipe.feed);
+        let states = optimiser.dims().states;
+        let desk = || Desk {
+            memory: HeapMemory::with_records(&Map.until(-T::MAX), &optimiser, recipe.steps),
+            weights: vec![Cell::new(T::ZERO); recipe.steps + 1],
+            last: vec![T::ZERO; states],
+        };
+        let desks = (0..rayon::current_num_threads()).map(|_| desk()).collect();
+        let seat = || Seat {
+            task: task.clone(),
+            state: vec![T::ZERO; states],
+            values: Vec::with_capacity(recipe.horizon() + 1),
+            gradient: vec![T::ZERO; theta.len()],
+            penalty_gradient: vec![T::ZERO; theta.len()],
+            found: Found::Nothing,
+            stopped: false,
+            outcome: Ok(()),
+        };
+        Self {
+            recipe,
+            adam: MetaAdam::new(theta.len()),
+            seats: (0..recipe.batch).map(|_| seat()).collect(),
+            desks: Mutex::new(desks),
+            sum: vec![T::ZERO; theta.len()],
+            penalty_sum: vec![T::ZERO; theta.len()],
+            report: Report {
+                losses: Vec::with_capacity(recipe.segments),
+                ..Report::default()
+            },
+            theta,
+        }
+    }
+
+    /// How it trains.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Draws the problems of the next step: set number `set`.
+    pub fn draw(&mut self, set: u64) {
+        fn each<T: Real>(seats: &mut [Seat<T>], first: usize, set: u64) {
+            match seats {
+                [] => {}
+                [seat] => seat.task.draw(set, first),
+                seats => {
+                    let middle = seats.len() / 2;
+                    let (left, right) = seats.split_at_mut(middle);
+                    join(
+                        || each(left, first, set),
+                        || each(right, first + middle, set),
+                    );
+                }
+            }
+        }
+        each(&mut self.seats, 0, set);
+    }
+
+    /// One training step on the problems drawn; `number` counts the steps, for penalties that begin later. On an error (a
+    /// number that is not finite) the weights are those of the last segment that went well.
+    pub fn step(&mut self, number: usize) -> Result<&Report, Error> {
+        let recipe = self.recipe;
+        let penalty = match recipe.penalty {
+            Penalty::Guarded { from } if number < from => Penalty::None,
+            penalty => penalty,
+        };
+        self.report.losses.clear();
+        (self.report.stops, self.report.flat) = (0, 0);
+        let mut stop_sum = 0;
+        for segment in 0..recipe.segments {
+            let job = Job {
+                recipe,
+                penalty,
+                theta: &self.theta,
+                first: segment * recipe.steps,
+                desks: &self.desks,
+            };
+            job.all(&mut self.seats);
+            let mut loss = T::ZERO;
+            self.sum.fill(T::ZERO);
+            self.penalty_sum.fill(T::ZERO);
+            for seat in &self.seats {
+                seat.outcome?;
+                add(&mut self.sum, &seat.gradient);
+                for &value in &seat.values[job.first + 1..] {
+                    loss += value;
+                }
+                match seat.found {
+                    Found::Nothing => {}
+                    Found::Flat => self.report.flat += 1,
+                    Found::Stop(term) => {
+                        self.report.stops += 1;
+                        stop_sum += term.stop;
+                        if matches!(penalty, Penalty::Guarded { .. }) {
+                            add(&mut self.penalty_sum, &seat.penalty_gradient);
+                        }
+                    }
+                }
+            }
+            if matches!(penalty, Penalty::Guarded { .. }) {
+                let (loss, stop) = (norm(&self.sum), norm(&self.penalty_sum));
+                if stop > 0.0 && stop.is_finite() {
+                    let scale = T::from_f64(loss / stop);
+                    for (sum, &bar) in self.sum.iter_mut().zip(&self.penalty_sum) {
+                        *sum += scale * bar;
+                    }
+                }
+            }
+            let share = job.share();
+            self.report.losses.push((share * loss).to_f64());
+            self.adam.update(&mut self.theta, &self.sum, recipe.rate);
+        }
+        let last: f64 = self.seats.iter().filter_map(|seat| seat.values.last()).map(|f| f.to_f64()).sum();
+        self.report.last = last / recipe.batch as f64;
+        self.report.mean_stop = stop_sum as f64 / self.report.stops as f64;
+        Ok(&self.report)
+    }
+
+    /// The gradient of the last segment's loss, with the penalty.
+    pub fn gradient(&self) -> &[T] {
+        &self.sum
+    }
+}
+
+fn add<T: Real>(sum: &mut [T], term: &[T]) {
+    for (sum, &term) in sum.iter_mut().zip(term) {
+        *sum += term;
+    }
+}
+
+fn norm<T: Real>(v: &[T]) -> f64 {
+    v.iter().map(|v| v.to_f64() * v.to_f64()).sum::<f64>().sqrt()
+}
+
+/// A segment of all runs.
+#[derive(Clone, Copy)]
+struct Job<'a, T> {
+    recipe: Recipe,
+    penalty: Penalty,
+    theta: &'a [T],
+    /// The first step of the segment.
+    first: usize,
+    desks: &'a Mutex<Vec<Desk<T>>>,
+}
+
+impl<T: Real> Job<'_, T> {
+    /// The weight of a value of f in the loss.
+    fn share(&self) -> T {
+        T::from_f64(1.0 / (self.recipe.horizon() * self.recipe.batch) as f64)
+    }
+
+    fn all(self, seats: &mut [Seat<T>]) {
+        match seats {
+            [] => {}
+            [seat] => {
+                let desk = self.desks.lock().expect("no thread panics").pop();
+                let mut desk = desk.expect("as many desks as threads");
+                seat.outcome = self.one(seat, &mut desk);
+                self.desks.lock().expect("no thread panics").push(desk);
+            }
+            seats => {
+                let (left, right) = seats.split_at_mut(seats.len() / 2);
+                join(|| self.all(left), || self.all(right));
+            }
+        }
+    }
+
+    fn one(self, seat: &mut Seat<T>, desk: &mut Desk<T>) -> Result<(), Error> {
+        let Recipe { model, feed, steps, .. } = self.recipe;
+        let optimiser = Optimiser::new(model, &seat.task, feed);
+        if self.first == 0 {
+            let x0 = &mut desk.last[..self.recipe.size.dim];
+            x0.fill(T::ZERO);
+            optimiser.start(x0, &mut seat.state);
+            seat.values.clear();
+            seat.stopped = false;
+        }
+        let from = seat.values.len().saturating_sub(1);
+        let weights = &desk.weights;
+        weights[0].set(T::ZERO);
+        weights[1..].iter().for_each(|weight| weight.set(self.share()));
+        let plan = Map
+            .until(-T::MAX)
+            .at_most(steps)
+            .from_time(T::from_count(self.first))
+            .theta_only()
+            .running_loss(|k: usize| weights[k].get(), T::ZERO);
+        let mut run = plan.record(&optimiser, self.theta, &seat.state, &mut desk.memory)?;
+        if self.first == 0 {
+            seat.values.push(run.advance(0)?.iterate().value);
+        }
+        for _ in 0..steps {
+            seat.values.push(run.advance(1)?.iterate().value);
+        }
+        seat.found = if seat.stopped {
+            Found::Nothing
+        } else {
+            self.penalty.find(&seat.values, from)
+        };
+        seat.stopped |= seat.found != Found::Nothing;
+        let mean = T::ONE / T::from_count(self.recipe.batch);
+        if let (Penalty::Literal { weight }, Found::Stop(term)) = (self.penalty, seat.found) {
+            self.weigh(weights, term, mean * T::from_f64(weight));
+        }
+        let gradient = run.adjoint()?.finish()?;
+        seat.gradient.copy_from_slice(gradient.theta);
+        desk.last.copy_from_slice(gradient.state);
+        if let (Penalty::Guarded { .. }, Found::Stop(term)) = (self.penalty, seat.found) {
+            weights.iter().for_each(|weight| weight.set(T::ZERO));
+            self.weigh(weights, term, mean);
+            let plan = plan.at_most(term.stop - self.first);
+            let mut run = plan.record(&optimiser, self.theta, &seat.state, &mut desk.memory)?;
+            run.complete()?;
+            let gradient = run.adjoint()?.finish()?;
+            seat.penalty_gradient.copy_from_slice(gradient.theta);
+        }
+        seat.state.copy_from_slice(&desk.last);
+        Ok(())
+    }
+
+    /// Adds scale·N to the running loss.
+    fn weigh(&self, weights: &[Cell<T>], term: Term<T>, scale: T) {
+        let stop = term.stop - self.first;
+        for (k, sign) in [(stop - 1, T::ONE), (stop, -T::ONE)] {
+            weights[k].set(weights[k].get() + sign * scale * term.weight);
+        }
+    }
+}
