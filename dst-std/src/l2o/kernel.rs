@@ -1,12 +1,12 @@
-//! The products of a recurrent network, on tiles of coordinates.
+//! The products of a recurrent layer, on tiles of coordinates.
 //!
-//! Everything is made of rows of [`WIDTH`] numbers, one row per coordinate and unit vector: 30 units and two zeros, whole
-//! vectors of any instruction set. Weights lie as the products read them: for each input k the row of what it adds to the
-//! gates i, f, g, o. Three products do all the work, and all three have the same inner loop, sums += a·(row of b) with a
-//! number a and sums that stay in registers:
+//! Everything is made of rows of [`WIDTH`] numbers, one for each unit of a layer: 30 units and two zeros, whole vectors of any
+//! instruction set. Weights lie as the products read them: for each input k the rows of what it adds to the
+//! gates i, f, g, o. The hidden state counts as further inputs. Three products do all the work, and all three have the
+//! same inner loop, sums += a·(row of b) with a number a and sums that stay in registers:
 //!
 //! - forward: gates\[r\] = Σ_k input\[r\]\[k\]·W\[k\]
-//! - backward to the input: input_bar\[r\] = Σ_j gate_bar\[r\]\[j\]·Wᵀ\[j\]
+//! - backward to the inputs: input_bar\[r\] = Σ_j gate_bar\[r\]\[j\]·Wᵀ\[j\]
 //! - backward to the weights: W_bar\[k\] += Σ_r input\[r\]\[k\]·gate_bar\[r\]
 //!
 //! A library's product would write the gates to memory and read them again for the nonlinearities; here both happen while
@@ -21,7 +21,7 @@ pub const HIDDEN: usize = 30;
 /// The same, filled up to whole vectors.
 pub(super) const WIDTH: usize = 32;
 /// Coordinates that go through the network together.
-pub(super) const TILE: usize = 16;
+pub(super) const TILE: usize = 32;
 
 /// One number per unit.
 pub(super) type Row<T> = [T; WIDTH];
@@ -29,29 +29,31 @@ pub(super) type Row<T> = [T; WIDTH];
 pub(super) type Gates<T> = [Row<T>; 4];
 /// A row per coordinate.
 pub(super) type Rows<T> = [Row<T>; TILE];
+/// What goes into a layer: its inputs, then its hidden state, then zeros.
+pub(super) type Inputs<T> = [T; 2 * WIDTH];
 
-/// Rows whose sums fit into the registers together, with four vectors each.
+/// Coordinates whose sums fit into the registers together, with four vectors each.
 const FEW_REGISTERS: usize = 2;
 const MANY_REGISTERS: usize = 4;
 
-/// sums\[i\]\[g\] += Σ_k left\[i\]\[k\]·right\[k\]\[g\], for one vector of every row.
+/// sums\[i\]\[g\] += Σ_k left\[i\]\[k\]·right\[k\]\[g\], for one vector of every row. `L` is a power of two.
 #[inline(always)]
-fn accumulate<T: Real, S: Simd, const R: usize, const G: usize>(
+fn accumulate<T: Real, S: Simd, const R: usize, const L: usize, const W: usize>(
     simd: S,
-    sums: &mut [[T::Vector<S>; G]; R],
-    vector: usize,
-    left: [&Row<T>; R],
-    right: &[[Row<T>; G]],
+    sums: &mut [[T::Vector<S>; 2]; R],
+    (pair, vector): (usize, usize),
+    left: [&[T; L]; R],
+    right: &[[Row<T>; W]],
 ) {
     for (k, right) in right.iter().enumerate() {
-        let mut row = [T::splat(simd, T::ZERO); G];
-        for g in 0..G {
-            row[g] = T::vectors::<S>(&right[g])[vector];
+        let mut row = [T::splat(simd, T::ZERO); 2];
+        for g in 0..2 {
+            row[g] = T::vectors::<S>(&right[2 * pair + g])[vector];
         }
         for i in 0..R {
-            // There are at most WIDTH inputs; the mask tells the compiler.
-            let a = T::splat(simd, left[i][k % WIDTH]);
-            for g in 0..G {
+            // There are no more rows on the right than L; the remainder tells the compiler.
+            let a = T::splat(simd, left[i][k % L]);
+            for g in 0..2 {
                 sums[i][g] = T::mul_add(simd, a, row[g], sums[i][g]);
             }
         }
@@ -64,19 +66,19 @@ fn vectors_of_a_row<T: Real, S: Simd>() -> usize {
     WIDTH * size_of::<T>() / size_of::<T::Vector<S>>()
 }
 
-/// gates ← bias + input·W + hidden·U, for all coordinates of a tile.
+/// gates ← bias + inputs·W, for all coordinates of a tile.
 #[inline(always)]
 pub(super) fn gates<T: Real, S: Simd>(
     simd: S,
     bias: &Gates<T>,
-    input: (&Rows<T>, &[Gates<T>]),
-    hidden: (&Rows<T>, &[Gates<T>]),
+    inputs: &[Inputs<T>; TILE],
+    weights: &[Gates<T>],
     gates: &mut [Gates<T>; TILE],
 ) {
     if S::REGISTER_COUNT < 32 {
-        gates_by::<T, S, FEW_REGISTERS>(simd, bias, input, hidden, gates);
+        gates_by::<T, S, { 2 * FEW_REGISTERS }>(simd, bias, inputs, weights, gates);
     } else {
-        gates_by::<T, S, MANY_REGISTERS>(simd, bias, input, hidden, gates);
+        gates_by::<T, S, { 2 * MANY_REGISTERS }>(simd, bias, inputs, weights, gates);
     }
 }
 
@@ -84,64 +86,57 @@ pub(super) fn gates<T: Real, S: Simd>(
 fn gates_by<T: Real, S: Simd, const R: usize>(
     simd: S,
     bias: &Gates<T>,
-    (input, input_weights): (&Rows<T>, &[Gates<T>]),
-    (hidden, hidden_weights): (&Rows<T>, &[Gates<T>]),
+    inputs: &[Inputs<T>; TILE],
+    weights: &[Gates<T>],
     gates: &mut [Gates<T>; TILE],
 ) {
     for vector in 0..vectors_of_a_row::<T, S>() {
-        let mut start = [T::splat(simd, T::ZERO); 4];
-        for g in 0..4 {
-            start[g] = T::vectors::<S>(&bias[g])[vector];
-        }
-        let rows = input.as_chunks::<R>().0.iter();
-        let rows = rows.zip(hidden.as_chunks::<R>().0);
-        for ((input, hidden), to) in rows.zip(gates.as_chunks_mut::<R>().0) {
-            let mut sums = [start; R];
-            accumulate::<T, S, R, 4>(simd, &mut sums, vector, input.each_ref(), input_weights);
-            accumulate::<T, S, R, 4>(simd, &mut sums, vector, hidden.each_ref(), hidden_weights);
-            for i in 0..R {
-                for g in 0..4 {
-                    T::vectors_mut::<S>(&mut to[i][g])[vector] = sums[i][g];
+        for pair in 0..2 {
+            let mut start = [T::splat(simd, T::ZERO); 2];
+            for g in 0..2 {
+                start[g] = T::vectors::<S>(&bias[2 * pair + g])[vector];
+            }
+            let inputs = inputs.as_chunks::<R>().0.iter();
+            for (inputs, to) in inputs.zip(gates.as_chunks_mut::<R>().0) {
+                let mut sums = [start; R];
+                accumulate(simd, &mut sums, (pair, vector), inputs.each_ref(), weights);
+                for i in 0..R {
+                    for g in 0..2 {
+                        T::vectors_mut::<S>(&mut to[i][2 * pair + g])[vector] = sums[i][g];
+                    }
                 }
             }
         }
     }
 }
 
-/// W and U of a layer, transposed: for every gate and unit, what its cotangent gives to the inputs and to the hidden state.
+/// The weights of a layer, transposed: for every gate and unit, what its cotangent gives to the inputs.
 pub(super) type Transposed<T> = [[[Row<T>; 2]; HIDDEN]; 4];
 
 /// Fills it.
 #[inline(always)]
-pub(super) fn transpose<T: Real>(
-    input: &[Gates<T>],
-    hidden: &[Gates<T>],
-    to: &mut Transposed<T>,
-) {
-    for (side, weights) in [input, hidden].into_iter().enumerate() {
-        for (k, weights) in weights.iter().enumerate() {
-            for (to, weights) in to.iter_mut().zip(weights) {
-                for (to, &weight) in to.iter_mut().zip(weights) {
-                    to[side][k % WIDTH] = weight;
-                }
+pub(super) fn transpose<T: Real>(weights: &[Gates<T>], to: &mut Transposed<T>) {
+    for (k, weights) in weights.iter().enumerate() {
+        for (to, weights) in to.iter_mut().zip(weights) {
+            for (to, &weight) in to.iter_mut().zip(weights) {
+                to.as_flattened_mut()[k] = weight;
             }
         }
     }
 }
 
-/// input_bar ← gate_bars·Wᵀ and hidden_bar ← gate_bars·Uᵀ.
+/// inputs_bar ← gate_bars·Wᵀ
 #[inline(always)]
 pub(super) fn pull_gates<T: Real, S: Simd>(
     simd: S,
     gate_bars: &[Gates<T>; TILE],
     weights: &Transposed<T>,
-    input_bar: &mut Rows<T>,
-    hidden_bar: &mut Rows<T>,
+    inputs_bar: &mut [[Row<T>; 2]; TILE],
 ) {
     if S::REGISTER_COUNT < 32 {
-        pull_gates_by::<T, S, { 2 * FEW_REGISTERS }>(simd, gate_bars, weights, input_bar, hidden_bar);
+        pull_gates_by::<T, S, { 2 * FEW_REGISTERS }>(simd, gate_bars, weights, inputs_bar);
     } else {
-        pull_gates_by::<T, S, { 2 * MANY_REGISTERS }>(simd, gate_bars, weights, input_bar, hidden_bar);
+        pull_gates_by::<T, S, { 2 * MANY_REGISTERS }>(simd, gate_bars, weights, inputs_bar);
     }
 }
 
@@ -150,49 +145,50 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
     simd: S,
     gate_bars: &[Gates<T>; TILE],
     weights: &Transposed<T>,
-    input_bar: &mut Rows<T>,
-    hidden_bar: &mut Rows<T>,
+    inputs_bar: &mut [[Row<T>; 2]; TILE],
 ) {
     for vector in 0..vectors_of_a_row::<T, S>() {
-        let to = input_bar.as_chunks_mut::<R>().0.iter_mut();
-        let to = to.zip(hidden_bar.as_chunks_mut::<R>().0);
-        for (bars, (input_bar, hidden_bar)) in gate_bars.as_chunks::<R>().0.iter().zip(to) {
+        let to = inputs_bar.as_chunks_mut::<R>().0.iter_mut();
+        for (bars, to) in gate_bars.as_chunks::<R>().0.iter().zip(to) {
             let mut sums = [[T::splat(simd, T::ZERO); 2]; R];
             for gate in 0..4 {
                 let mut left = [&bars[0][gate]; R];
                 for i in 0..R {
                     left[i] = &bars[i][gate];
                 }
-                accumulate::<T, S, R, 2>(simd, &mut sums, vector, left, &weights[gate]);
+                accumulate(simd, &mut sums, (0, vector), left, &weights[gate]);
             }
             for i in 0..R {
-                T::vectors_mut::<S>(&mut input_bar[i])[vector] = sums[i][0];
-                T::vectors_mut::<S>(&mut hidden_bar[i])[vector] = sums[i][1];
+                for half in 0..2 {
+                    T::vectors_mut::<S>(&mut to[i][half])[vector] = sums[i][half];
+                }
             }
         }
     }
 }
 
-/// weights_bar\[k\] += Σ_r input\[r\]\[k\]·gate_bars\[r\], for as many inputs as there are weights.
+/// weights_bar\[k\] += Σ_r inputs\[r\]\[k\]·gate_bars\[r\]
 #[inline(always)]
 pub(super) fn add_outer<T: Real, S: Simd>(
     simd: S,
-    input: &Rows<T>,
+    inputs: &[Inputs<T>; TILE],
     gate_bars: &[Gates<T>; TILE],
     weights_bar: &mut [Gates<T>],
 ) {
-    // Both divide HIDDEN.
-    if S::REGISTER_COUNT < 32 || weights_bar.len() < 6 {
-        add_outer_by::<T, S, 2>(simd, input, gate_bars, weights_bar);
+    // A layer has 60 inputs, or 32.
+    if S::REGISTER_COUNT < 32 {
+        add_outer_by::<T, S, 2>(simd, inputs, gate_bars, weights_bar);
+    } else if weights_bar.len() % 6 == 0 {
+        add_outer_by::<T, S, 6>(simd, inputs, gate_bars, weights_bar);
     } else {
-        add_outer_by::<T, S, 6>(simd, input, gate_bars, weights_bar);
+        add_outer_by::<T, S, 4>(simd, inputs, gate_bars, weights_bar);
     }
 }
 
 #[inline(always)]
 fn add_outer_by<T: Real, S: Simd, const R: usize>(
     simd: S,
-    input: &Rows<T>,
+    inputs: &[Inputs<T>; TILE],
     gate_bars: &[Gates<T>; TILE],
     weights_bar: &mut [Gates<T>],
 ) {
@@ -204,13 +200,13 @@ fn add_outer_by<T: Real, S: Simd, const R: usize>(
                     sums[i][g] = T::vectors::<S>(&to[i][g])[vector];
                 }
             }
-            for (input, bars) in input.iter().zip(gate_bars) {
+            for (inputs, bars) in inputs.iter().zip(gate_bars) {
                 let mut row = [T::splat(simd, T::ZERO); 4];
                 for g in 0..4 {
                     row[g] = T::vectors::<S>(&bars[g])[vector];
                 }
                 for i in 0..R {
-                    let a = T::splat(simd, input[(block * R + i) % WIDTH]);
+                    let a = T::splat(simd, inputs[(block * R + i) % (2 * WIDTH)]);
                     for g in 0..4 {
                         sums[i][g] = T::mul_add(simd, a, row[g], sums[i][g]);
                     }
@@ -225,7 +221,16 @@ fn add_outer_by<T: Real, S: Simd, const R: usize>(
     }
 }
 
+/// x, or the nearest number that the kernels can work with: what lies beyond differs by less than the rounding of 1.
+#[inline(always)]
+fn within_reach<T: Real>(x: T) -> T {
+    let x = if x > T::REACH { T::REACH } else { x };
+    if x < -T::REACH { -T::REACH } else { x }
+}
+
 /// The gates in place of what goes into them, and c′ = f·c + i·g, h′ = o·tanh c′.
+///
+/// Divisions are what a processor is slowest at: the four gates share one, 1/a = b·1/(ab).
 #[inline(always)]
 pub(super) fn activate<T: Real>(
     gates: &mut Gates<T>,
@@ -236,35 +241,103 @@ pub(super) fn activate<T: Real>(
 ) {
     let [i, f, g, o] = gates;
     for j in 0..WIDTH {
-        i[j] = T::sigmoid(i[j]);
-        f[j] = T::sigmoid(f[j]);
-        g[j] = T::fast_tanh(g[j]);
-        o[j] = T::sigmoid(o[j]);
-        c_next[j] = f[j] * c[j] + i[j] * g[j];
+        // σ(x) = 1/(1 + e⁻ˣ), and tanh x = −m/(2 + m) with m = e^{−2|x|} − 1, which does not cancel for small x.
+        let of_i = T::ONE + T::exp_inside(within_reach(-i[j]));
+        let of_f = T::ONE + T::exp_inside(within_reach(-f[j]));
+        let of_o = T::ONE + T::exp_inside(within_reach(-o[j]));
+        let m = T::exp_m1(-T::TWO * within_reach(g[j].abs()));
+        let of_g = T::TWO + m;
+        let (input, output) = (of_i * of_f, of_o * of_g);
+        let inverse = T::ONE / (input * output);
+        let (of_input, of_output) = (inverse * output, inverse * input);
+        i[j] = of_input * of_f;
+        f[j] = of_input * of_i;
+        o[j] = of_output * of_g;
+        g[j] = T::with_sign(m * (of_output * of_o), g[j]);
+        c_next[j] = T::fused(f[j], c[j], i[j] * g[j]);
         tanh_c[j] = T::fast_tanh(c_next[j]);
         h_next[j] = o[j] * tanh_c[j];
     }
 }
 
-/// The transpose: cotangents of what goes into the gates in place of the gates, and that of c in place of that of c′.
+/// What the nonlinearities of a layer have left behind on a tile.
+pub(super) struct Kept<'a, T> {
+    pub(super) gates: &'a [Gates<T>; TILE],
+    /// c before the step.
+    pub(super) c: &'a Rows<T>,
+    pub(super) tanh_c: &'a Rows<T>,
+}
+
+/// Who wants something of the output h′ of a layer, besides the next step: the layer above, or the output of the network.
+pub(super) enum Above<'a, T> {
+    Layer(&'a [[Row<T>; 2]; TILE]),
+    Output {
+        /// Its weights and their cotangents.
+        weights: &'a Row<T>,
+        weights_bar: &'a mut Row<T>,
+        /// The cotangents of the outputs.
+        bar: &'a [T; TILE],
+    },
+}
+
+/// The transpose of [`activate`] on a tile: from the cotangents of h′ and c′, those of what goes into the gates, with their sum
+/// over the coordinates added to `sum`, and that of c, added to `c_before_bar`.
 #[inline(always)]
-pub(super) fn deactivate<T: Real>(
-    gates: &mut Gates<T>,
-    c: &Row<T>,
-    tanh_c: &Row<T>,
-    h_bar: &Row<T>,
-    c_bar: &mut Row<T>,
+pub(super) fn deactivate<T: Real, S: Simd>(
+    simd: S,
+    kept: &Kept<'_, T>,
+    mut above: Above<'_, T>,
+    (h_bar, c_bar): (&Rows<T>, &Rows<T>),
+    bars: &mut [Gates<T>; TILE],
+    sum: &mut Gates<T>,
+    c_before_bar: &mut Rows<T>,
 ) {
-    let [i, f, g, o] = gates;
-    for j in 0..WIDTH {
-        let (h, t) = (h_bar[j], tanh_c[j]);
-        let into = c_bar[j] + h * o[j] * (T::ONE - t * t);
-        let (at_i, at_f, at_g, at_o) = (i[j], f[j], g[j], o[j]);
-        o[j] = h * t * at_o * (T::ONE - at_o);
-        i[j] = into * at_g * at_i * (T::ONE - at_i);
-        f[j] = into * c[j] * at_f * (T::ONE - at_f);
-        g[j] = into * at_i * (T::ONE - at_g * at_g);
-        c_bar[j] = into * at_f;
+    let one = T::splat(simd, T::ONE);
+    for v in 0..vectors_of_a_row::<T, S>() {
+        let mut sums = [T::splat(simd, T::ZERO); 4];
+        for g in 0..4 {
+            sums[g] = T::vectors::<S>(&sum[g])[v];
+        }
+        for r in 0..TILE {
+            let mut gate = [one; 4];
+            for g in 0..4 {
+                gate[g] = T::vectors::<S>(&kept.gates[r][g])[v];
+            }
+            let [i, f, g, o] = gate;
+            let t = T::vectors::<S>(&kept.tanh_c[r])[v];
+            let mut h = T::vectors::<S>(&h_bar[r])[v];
+            match &mut above {
+                Above::Layer(inputs_bar) => {
+                    h = T::plus(simd, h, T::vectors::<S>(&inputs_bar[r][0])[v]);
+                }
+                Above::Output { weights, weights_bar, bar } => {
+                    let a = T::splat(simd, bar[r]);
+                    h = T::mul_add(simd, a, T::vectors::<S>(*weights)[v], h);
+                    let to = &mut T::vectors_mut::<S>(*weights_bar)[v];
+                    *to = T::mul_add(simd, a, T::times(simd, o, t), *to);
+                }
+            }
+            let (ho, ht) = (T::times(simd, h, o), T::times(simd, h, t));
+            let c_bar = T::vectors::<S>(&c_bar[r])[v];
+            let into = T::mul_add(simd, ho, T::sub_mul(simd, t, t, one), c_bar);
+            let c = T::vectors::<S>(&kept.c[r])[v];
+            // The slope of σ is σ − σ².
+            let by = [
+                T::times(simd, T::times(simd, into, g), T::sub_mul(simd, i, i, i)),
+                T::times(simd, T::times(simd, into, c), T::sub_mul(simd, f, f, f)),
+                T::times(simd, T::times(simd, into, i), T::sub_mul(simd, g, g, one)),
+                T::times(simd, ht, T::sub_mul(simd, o, o, o)),
+            ];
+            for g in 0..4 {
+                T::vectors_mut::<S>(&mut bars[r][g])[v] = by[g];
+                sums[g] = T::plus(simd, sums[g], by[g]);
+            }
+            let to = &mut T::vectors_mut::<S>(&mut c_before_bar[r])[v];
+            *to = T::mul_add(simd, into, f, *to);
+        }
+        for g in 0..4 {
+            T::vectors_mut::<S>(&mut sum[g])[v] = sums[g];
+        }
     }
 }
 
@@ -272,7 +345,7 @@ pub(super) fn deactivate<T: Real>(
 #[inline(always)]
 pub(super) fn add_scaled<T: Real>(to: &mut Row<T>, a: T, row: &Row<T>) {
     for (to, &row) in to.iter_mut().zip(row) {
-        *to += a * row;
+        *to = T::fused(a, row, *to);
     }
 }
 

@@ -11,6 +11,7 @@ mod training;
 
 pub use kernel::HIDDEN;
 pub use model::{Model, Tensor};
+pub use network::Workshop;
 pub use optimiser::{Feed, Optimiser};
 pub use task::{Size, Task};
 pub use meta_adam::MetaAdam;

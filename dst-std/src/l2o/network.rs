@@ -1,266 +1,468 @@
 //! The network on one tile of coordinates: forward, and the transpose.
 //!
-//! The transpose begins with the forward pass again: gates that were kept would have to come from memory, which takes longer.
+//! A [`Workshop`] holds what that needs besides the weights, made once for many steps: aligned copies of the weights, room for
+//! a tile, and *pages*, on which the forward pass leaves what the transpose would otherwise compute again.
 
 use pulp::Simd;
 
 use super::kernel::{
-    Gates, HIDDEN, Row, Rows, TILE, Transposed, WIDTH, activate, add_outer, add_scaled, deactivate,
-    dot, gates, pull_gates, transpose,
+    Above, Gates, HIDDEN, Inputs, Kept, Row, Rows, TILE, Transposed, WIDTH, activate, add_outer,
+    add_scaled, deactivate, dot, gates, pull_gates, transpose,
 };
 use super::model::{CellParts, Weights, WeightsBar};
 use crate::linalg::Real;
 
-/// What a coordinate remembers: h and c of the first layer, h and c of the second.
-pub(super) type Memory<T> = [Row<T>; 4];
+/// What the coordinates of a tile remember: h and c of the first layer, h and c of the second.
+pub(super) type Memory<T> = [Rows<T>; 4];
 
-/// A layer at work on a tile.
+/// What a layer leaves behind on a tile.
+#[derive(Clone, Debug)]
 #[repr(align(64))]
-struct Layer<T> {
-    /// What is known before: h and c.
-    h: Rows<T>,
-    c: Rows<T>,
-    /// What comes out of it.
+struct LayerTrace<T> {
     gates: [Gates<T>; TILE],
-    c_next: Rows<T>,
     tanh_c: Rows<T>,
-    h_next: Rows<T>,
-    /// Cotangents of h′ and c′, then of c.
-    h_bar: Rows<T>,
-    c_bar: Rows<T>,
 }
 
-impl<T: Real> Layer<T> {
+/// What the network leaves behind on a tile.
+#[derive(Clone, Debug)]
+pub(super) struct Trace<T> {
+    /// What went into the first layer.
+    entry: Rows<T>,
+    layers: [LayerTrace<T>; 2],
+    out: [T; TILE],
+}
+
+impl<T: Real> Trace<T> {
     fn new() -> Self {
         let rows = [[T::ZERO; WIDTH]; TILE];
-        Self {
-            h: rows,
-            c: rows,
+        let layer = LayerTrace {
             gates: [[[T::ZERO; WIDTH]; 4]; TILE],
-            c_next: rows,
             tanh_c: rows,
-            h_next: rows,
-            h_bar: rows,
-            c_bar: rows,
+        };
+        Self {
+            entry: rows,
+            layers: [layer.clone(), layer],
+            out: [T::ZERO; TILE],
+        }
+    }
+}
+
+/// A layer's weights, or their cotangents, where no vector lies across two lines of the cache.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Cell<T> {
+    /// Inputs without the hidden state.
+    inputs: usize,
+    weights: [Gates<T>; 2 * HIDDEN],
+    /// Both biases in one.
+    bias: Gates<T>,
+}
+
+impl<T: Real> Cell<T> {
+    fn new() -> Self {
+        let none = [[T::ZERO; WIDTH]; 4];
+        Self {
+            inputs: 0,
+            weights: [none; 2 * HIDDEN],
+            bias: none,
         }
     }
 
     #[inline(always)]
-    fn forward<S: Simd>(
-        &mut self,
-        simd: S,
-        weights: &CellParts<&[Gates<T>], &Gates<T>>,
-        bias: &Gates<T>,
-        input: &Rows<T>,
-    ) {
-        let (input, hidden) = ((input, weights.input), (&self.h, weights.hidden));
-        gates(simd, bias, input, hidden, &mut self.gates);
-        for r in 0..TILE {
-            activate(
-                &mut self.gates[r],
-                &self.c[r],
-                &mut self.c_next[r],
-                &mut self.tanh_c[r],
-                &mut self.h_next[r],
-            );
-        }
+    fn weights(&self) -> &[Gates<T>] {
+        &self.weights[..self.inputs + HIDDEN]
     }
 
-    /// From the cotangents of h′ and c′ those of the input, of h (written to `h`, which is not needed any more) and of c.
     #[inline(always)]
-    fn backward<S: Simd>(
-        &mut self,
-        simd: S,
-        transposed: &Transposed<T>,
-        input: &Rows<T>,
-        input_bar: &mut Rows<T>,
-        bar: &mut CellParts<&mut [Gates<T>], &mut Gates<T>>,
-    ) {
-        for r in 0..TILE {
-            deactivate(
-                &mut self.gates[r],
-                &self.c[r],
-                &self.tanh_c[r],
-                &self.h_bar[r],
-                &mut self.c_bar[r],
-            );
-        }
-        add_outer(simd, input, &self.gates, bar.input);
-        add_outer(simd, &self.h, &self.gates, bar.hidden);
-        let mut sum = [[T::ZERO; WIDTH]; 4];
-        for gate_bars in &self.gates {
-            for g in 0..4 {
-                add_scaled(&mut sum[g], T::ONE, &gate_bars[g]);
+    fn weights_mut(&mut self) -> &mut [Gates<T>] {
+        &mut self.weights[..self.inputs + HIDDEN]
+    }
+
+    fn copy(&mut self, from: &CellParts<&[Gates<T>], &Gates<T>>) {
+        self.inputs = from.input.len();
+        let (input, hidden) = self.weights.split_at_mut(self.inputs);
+        input.copy_from_slice(from.input);
+        hidden[..HIDDEN].copy_from_slice(from.hidden);
+        for g in 0..4 {
+            for j in 0..WIDTH {
+                self.bias[g][j] = from.input_bias[g][j] + from.hidden_bias[g][j];
             }
         }
-        for g in 0..4 {
-            add_scaled(&mut bar.input_bias[g], T::ONE, &sum[g]);
-            add_scaled(&mut bar.hidden_bias[g], T::ONE, &sum[g]);
-        }
-        pull_gates(simd, &self.gates, transposed, input_bar, &mut self.h);
+    }
+
+    fn clear(&mut self, inputs: usize) {
+        self.inputs = inputs;
+        self.weights.as_flattened_mut().as_flattened_mut().fill(T::ZERO);
+        self.bias.as_flattened_mut().fill(T::ZERO);
+    }
+
+    /// Adds cotangents to those of θ.
+    #[inline(always)]
+    fn add_to(&self, bar: &mut CellParts<&mut [Gates<T>], &mut Gates<T>>) {
+        let (input, hidden) = self.weights().split_at(self.inputs);
+        add_gates(bar.input, input);
+        add_gates(bar.hidden, hidden);
+        add_gates(std::slice::from_mut(bar.input_bias), &[self.bias]);
+        add_gates(std::slice::from_mut(bar.hidden_bias), &[self.bias]);
     }
 }
 
-/// The network with room for one tile.
+#[inline(always)]
+fn add_gates<T: Real>(to: &mut [Gates<T>], from: &[Gates<T>]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        for g in 0..4 {
+            add_scaled(&mut to[g], T::ONE, &from[g]);
+        }
+    }
+}
+
+/// What the steps of an optimiser need besides the weights, made once.
+#[derive(Clone, Debug)]
+pub struct Workshop<T> {
+    bench: Bench<T>,
+    /// For steps that leave nothing behind.
+    trace: Trace<T>,
+    tiles: usize,
+    /// Tile by tile, page after page.
+    pages: Vec<Trace<T>>,
+    /// Which evaluation wrote a page.
+    stamps: Vec<T>,
+    stamp: T,
+}
+
+/// Where a tile is worked on.
+#[derive(Clone, Debug)]
 #[repr(align(64))]
+struct Bench<T> {
+    cells: [Cell<T>; 2],
+    bars: [Cell<T>; 2],
+    transposed: [Transposed<T>; 2],
+    inputs: [Inputs<T>; TILE],
+    gate_bars: [Gates<T>; TILE],
+    inputs_bar: [[Row<T>; 2]; TILE],
+    rows: Rows<T>,
+    memory: Memory<T>,
+}
+
+impl<T: Real> Workshop<T> {
+    /// For problems of `dim` variables. With `pages`, so many steps in a row need no second forward pass on the way back;
+    /// a page takes some 1600 bytes per variable in single precision.
+    pub fn new(dim: usize, pages: usize) -> Box<Self> {
+        let tiles = dim.div_ceil(TILE);
+        let rows = [[T::ZERO; WIDTH]; TILE];
+        let bench = Bench {
+            cells: [Cell::new(), Cell::new()],
+            bars: [Cell::new(), Cell::new()],
+            transposed: [[[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4]; 2],
+            inputs: [[T::ZERO; 2 * WIDTH]; TILE],
+            gate_bars: [[[T::ZERO; WIDTH]; 4]; TILE],
+            inputs_bar: [[[T::ZERO; WIDTH]; 2]; TILE],
+            rows,
+            memory: [rows; 4],
+        };
+        Box::new(Self {
+            bench,
+            trace: Trace::new(),
+            tiles,
+            pages: vec![Trace::new(); pages * tiles],
+            stamps: vec![T::ZERO; pages],
+            stamp: T::ZERO,
+        })
+    }
+
+    /// The page for step t, if there are any.
+    fn page(&self, t: T) -> Option<usize> {
+        (t.to_f64() as usize).checked_rem(self.stamps.len())
+    }
+}
+
+/// Where a pass over all tiles leaves, or finds, what the network computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Page(usize),
+    Nowhere,
+}
+
+/// The network at work: weights and workshop.
 pub(super) struct Network<'a, T> {
     weights: Weights<'a, T>,
-    /// Both biases of a layer in one.
-    biases: [Gates<T>; 2],
-    /// What goes into the first layer, and its cotangent.
-    entry: Rows<T>,
-    entry_bar: Rows<T>,
-    middle_bar: Rows<T>,
-    layers: [Layer<T>; 2],
-}
-
-/// The weights once more, for the way back.
-#[repr(align(64))]
-pub(super) struct Back<T>([Transposed<T>; 2]);
-
-impl<T: Real> Back<T> {
-    pub(super) fn new(weights: &Weights<'_, T>) -> Self {
-        let mut back = Self([[[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4]; 2]);
-        for (to, cell) in back.0.iter_mut().zip(&weights.cells) {
-            transpose(cell.input, cell.hidden, to);
-        }
-        back
-    }
+    shop: &'a mut Workshop<T>,
+    place: Place,
 }
 
 impl<'a, T: Real> Network<'a, T> {
-    pub(super) fn new(weights: Weights<'a, T>) -> Self {
-        let mut biases = [[[T::ZERO; WIDTH]; 4]; 2];
-        for (to, cell) in biases.iter_mut().zip(&weights.cells) {
-            for g in 0..4 {
-                for j in 0..WIDTH {
-                    to[g][j] = cell.input_bias[g][j] + cell.hidden_bias[g][j];
-                }
-            }
+    /// For a forward pass at step t. Also returns a number that tells this evaluation from others.
+    pub(super) fn forwards(weights: Weights<'a, T>, shop: &'a mut Workshop<T>, t: T) -> (Self, T) {
+        for (to, from) in shop.bench.cells.iter_mut().zip(&weights.cells) {
+            to.copy(from);
         }
-        let rows = [[T::ZERO; WIDTH]; TILE];
+        // Whole numbers up to this are exact in single precision. A page does not live that long.
+        let next = shop.stamp + T::ONE;
+        shop.stamp = if next < T::from_f64(1e7) { next } else { T::ONE };
+        let place = shop.page(t).map_or(Place::Nowhere, Place::Page);
+        if let Place::Page(page) = place {
+            shop.stamps[page] = shop.stamp;
+        }
+        let stamp = shop.stamp;
+        (
+            Self {
+                weights,
+                shop,
+                place,
+            },
+            stamp,
+        )
+    }
+
+    /// For the transpose at step t of the evaluation with this number.
+    pub(super) fn backwards(
+        weights: Weights<'a, T>,
+        shop: &'a mut Workshop<T>,
+        t: T,
+        stamp: T,
+    ) -> Self {
+        for (l, from) in weights.cells.iter().enumerate() {
+            shop.bench.cells[l].copy(from);
+            shop.bench.bars[l].clear(from.input.len());
+            transpose(shop.bench.cells[l].weights(), &mut shop.bench.transposed[l]);
+        }
+        let page = shop.page(t).filter(|&page| shop.stamps[page] == stamp);
         Self {
             weights,
-            biases,
-            entry: rows,
-            entry_bar: rows,
-            middle_bar: rows,
-            layers: [Layer::new(), Layer::new()],
+            shop,
+            place: page.map_or(Place::Nowhere, Place::Page),
         }
     }
 
-    /// Runs the network on up to [`TILE`] coordinates: two features and a memory each. The others are taken as zero.
+    /// Runs the network on a tile: two features for every coordinate, and what they remember. Writes what they remember after
+    /// the step and returns the outputs.
     #[inline(always)]
     pub(super) fn forward<S: Simd>(
         &mut self,
         simd: S,
+        tile: usize,
         features: &[[T; 2]; TILE],
-        memories: &[Memory<T>],
+        memory: &Memory<T>,
+        next: &mut Memory<T>,
     ) -> [T; TILE] {
-        for r in 0..TILE {
+        let shop = &mut *self.shop;
+        let trace = match self.place {
+            Place::Page(page) => &mut shop.pages[page * shop.tiles + tile],
+            Place::Nowhere => &mut shop.trace,
+        };
+        for (entry, features) in trace.entry.iter_mut().zip(features) {
             if let [first, second, bias] = self.weights.embedding {
-                let [a, b] = features[r];
+                let [a, b] = *features;
                 for j in 0..WIDTH {
-                    self.entry[r][j] = T::elu(a * first[j] + b * second[j] + bias[j]);
+                    entry[j] = T::elu(T::fused(a, first[j], T::fused(b, second[j], bias[j])));
                 }
             } else {
-                self.entry[r][..2].copy_from_slice(&features[r]);
+                entry[..2].copy_from_slice(features);
             }
         }
-        let [first, second] = &mut self.layers;
-        for (r, [h0, c0, h1, c1]) in memories.iter().enumerate() {
-            (first.h[r % TILE], first.c[r % TILE]) = (*h0, *c0);
-            (second.h[r % TILE], second.c[r % TILE]) = (*h1, *c1);
+        let [h0, c0, h1, c1] = memory;
+        let [h0_next, c0_next, h1_next, c1_next] = next;
+        let [first, second] = &mut trace.layers;
+        let [first_cell, second_cell] = &shop.bench.cells;
+        let inputs = &mut shop.bench.inputs;
+        set_inputs(inputs, first_cell.inputs, &trace.entry, h0);
+        first.run(simd, first_cell, inputs, c0, h0_next, c0_next);
+        set_inputs(inputs, second_cell.inputs, h0_next, h1);
+        second.run(simd, second_cell, inputs, c1, h1_next, c1_next);
+        for (out, h) in trace.out.iter_mut().zip(h1_next) {
+            *out = dot(simd, h, self.weights.out) + self.weights.out_bias[0];
         }
-        for layer in [&mut *first, &mut *second] {
-            for r in memories.len()..TILE {
-                layer.h[r] = [T::ZERO; WIDTH];
-                layer.c[r] = [T::ZERO; WIDTH];
-            }
-        }
-        first.forward(simd, &self.weights.cells[0], &self.biases[0], &self.entry);
-        second.forward(simd, &self.weights.cells[1], &self.biases[1], &first.h_next);
-        let mut out = [T::ZERO; TILE];
-        for r in 0..TILE {
-            out[r] = dot(simd, &second.h_next[r], self.weights.out) + self.weights.out_bias[0];
-        }
-        out
+        trace.out
     }
 
-    /// The memories after [`forward`](Self::forward).
+    /// The outputs of a tile on the way back: from the page, or computed again.
     #[inline(always)]
-    pub(super) fn remember(&self, memories: &mut [Memory<T>]) {
-        let [first, second] = &self.layers;
-        for (r, [h0, c0, h1, c1]) in memories.iter_mut().enumerate() {
-            (*h0, *c0) = (first.h_next[r % TILE], first.c_next[r % TILE]);
-            (*h1, *c1) = (second.h_next[r % TILE], second.c_next[r % TILE]);
+    pub(super) fn recall<S: Simd>(
+        &mut self,
+        simd: S,
+        tile: usize,
+        features: &[[T; 2]; TILE],
+        memory: &Memory<T>,
+    ) -> [T; TILE] {
+        match self.place {
+            Place::Page(page) => self.shop.pages[page * self.shop.tiles + tile].out,
+            Place::Nowhere => {
+                let mut next = self.shop.bench.memory;
+                let out = self.forward(simd, tile, features, memory, &mut next);
+                self.shop.bench.memory = next;
+                out
+            }
         }
     }
 
-    /// The transpose, right after [`forward`](Self::forward): from the cotangents of the outputs and of the memories after the
-    /// step, adds to those of the memories before it and of θ, and returns those of the features if they are wanted.
+    /// The transpose, right after [`recall`](Self::recall): from the cotangents of the outputs and of what is remembered after the
+    /// step, adds to those of what was remembered before it and of θ, and returns those of the features.
     #[inline(always)]
     pub(super) fn backward<S: Simd>(
         &mut self,
         simd: S,
-        back: &Back<T>,
-        features: &[[T; 2]; TILE],
+        tile: usize,
+        (features, memory): (&[[T; 2]; TILE], &Memory<T>),
         out_bar: &[T; TILE],
-        next_bar: &[Memory<T>],
-        wants_features: bool,
-        (memory_bar, bar): (&mut [Memory<T>], &mut WeightsBar<'_, T>),
+        next_bar: &Memory<T>,
+        memory_bar: &mut Memory<T>,
+        bar: &mut WeightsBar<'_, T>,
     ) -> [[T; 2]; TILE] {
-        let [first, second] = &mut self.layers;
-        let [first_back, second_back] = &back.0;
-        let [first_bar, second_bar] = &mut bar.cells;
-        for (r, [h0, c0, h1, c1]) in next_bar.iter().enumerate() {
-            (first.h_bar[r % TILE], first.c_bar[r % TILE]) = (*h0, *c0);
-            (second.h_bar[r % TILE], second.c_bar[r % TILE]) = (*h1, *c1);
+        let shop = &mut *self.shop;
+        let trace = match self.place {
+            Place::Page(page) => &shop.pages[page * shop.tiles + tile],
+            Place::Nowhere => &shop.trace,
+        };
+        let [h0, c0, h1, c1] = memory;
+        let [h0_next_bar, c0_next_bar, h1_next_bar, c1_next_bar] = next_bar;
+        let [h0_bar, c0_bar, h1_bar, c1_bar] = memory_bar;
+        let [first, second] = &trace.layers;
+        for &out_bar in out_bar {
+            bar.out_bias[0] += out_bar;
         }
-        for layer in [&mut *first, &mut *second] {
-            for r in next_bar.len()..TILE {
-                layer.h_bar[r] = [T::ZERO; WIDTH];
-                layer.c_bar[r] = [T::ZERO; WIDTH];
+        deactivate(
+            simd,
+            &second.kept(c1),
+            Above::Output {
+                weights: self.weights.out,
+                weights_bar: &mut *bar.out,
+                bar: out_bar,
+            },
+            (h1_next_bar, c1_next_bar),
+            &mut shop.bench.gate_bars,
+            &mut shop.bench.bars[1].bias,
+            c1_bar,
+        );
+        // h′ of the first layer, which went into the second.
+        for r in 0..TILE {
+            let ([_, _, _, o], t) = (&first.gates[r], &first.tanh_c[r]);
+            for j in 0..WIDTH {
+                shop.bench.rows[r][j] = o[j] * t[j];
             }
         }
-        for r in 0..TILE {
-            add_scaled(&mut second.h_bar[r], out_bar[r], self.weights.out);
-            add_scaled(bar.out, out_bar[r], &second.h_next[r]);
-            bar.out_bias[0] += out_bar[r];
-        }
-        second.backward(simd, second_back, &first.h_next, &mut self.middle_bar, second_bar);
-        for r in 0..TILE {
-            add_scaled(&mut first.h_bar[r], T::ONE, &self.middle_bar[r]);
-        }
-        first.backward(simd, first_back, &self.entry, &mut self.entry_bar, first_bar);
-        for (r, [h0, c0, h1, c1]) in memory_bar.iter_mut().enumerate() {
-            add_scaled(h0, T::ONE, &first.h[r % TILE]);
-            add_scaled(c0, T::ONE, &first.c_bar[r % TILE]);
-            add_scaled(h1, T::ONE, &second.h[r % TILE]);
-            add_scaled(c1, T::ONE, &second.c_bar[r % TILE]);
-        }
+        set_inputs(&mut shop.bench.inputs, shop.bench.cells[1].inputs, &shop.bench.rows, h1);
+        shop.bench.pull(simd, 1, h1_bar);
+        deactivate(
+            simd,
+            &first.kept(c0),
+            Above::Layer(&shop.bench.inputs_bar),
+            (h0_next_bar, c0_next_bar),
+            &mut shop.bench.gate_bars,
+            &mut shop.bench.bars[0].bias,
+            c0_bar,
+        );
+        set_inputs(&mut shop.bench.inputs, shop.bench.cells[0].inputs, &trace.entry, h0);
+        shop.bench.pull(simd, 0, h0_bar);
         let mut features_bar = [[T::ZERO; 2]; TILE];
         let embedding = (self.weights.embedding, &mut *bar.embedding);
         if let ([first, second, _], [first_bar, second_bar, bias_bar]) = embedding {
+            let mut sums = [[T::ZERO; WIDTH]; 3];
             for r in 0..TILE {
-                let (value, pre_bar) = (&self.entry[r], &mut self.entry_bar[r]);
+                let entry = &trace.entry[r];
+                let pre_bar = &mut shop.bench.inputs_bar[r][0];
+                let [a, b] = features[r];
                 for j in 0..WIDTH {
                     // The slope of ELU, from its value.
-                    let slope = if value[j] < T::ZERO { value[j] + T::ONE } else { T::ONE };
+                    let slope = if entry[j] < T::ZERO {
+                        entry[j] + T::ONE
+                    } else {
+                        T::ONE
+                    };
                     pre_bar[j] *= slope;
+                    sums[0][j] = T::fused(a, pre_bar[j], sums[0][j]);
+                    sums[1][j] = T::fused(b, pre_bar[j], sums[1][j]);
+                    sums[2][j] += pre_bar[j];
                 }
-                add_scaled(first_bar, features[r][0], pre_bar);
-                add_scaled(second_bar, features[r][1], pre_bar);
-                add_scaled(bias_bar, T::ONE, pre_bar);
-                if wants_features {
-                    features_bar[r] = [dot(simd, first, pre_bar), dot(simd, second, pre_bar)];
-                }
+                features_bar[r] = [dot(simd, first, pre_bar), dot(simd, second, pre_bar)];
+            }
+            for (to, sum) in [first_bar, second_bar, bias_bar].into_iter().zip(&sums) {
+                add_scaled(to, T::ONE, sum);
             }
         } else {
-            for r in 0..TILE {
-                features_bar[r] = [self.entry_bar[r][0], self.entry_bar[r][1]];
+            for (to, [inputs_bar, _]) in features_bar.iter_mut().zip(&shop.bench.inputs_bar) {
+                *to = [inputs_bar[0], inputs_bar[1]];
             }
         }
         features_bar
+    }
+
+    /// Adds the cotangents of the layers, gathered over all tiles, to those of θ.
+    #[inline(always)]
+    pub(super) fn finish(self, bar: &mut WeightsBar<'_, T>) {
+        for (from, to) in self.shop.bench.bars.iter().zip(&mut bar.cells) {
+            from.add_to(to);
+        }
+    }
+}
+
+/// Puts the inputs of a layer side by side with its hidden states.
+#[inline(always)]
+fn set_inputs<T: Real>(
+    to: &mut [Inputs<T>; TILE],
+    count: usize,
+    input: &Rows<T>,
+    hidden: &Rows<T>,
+) {
+    for (to, (input, hidden)) in to.iter_mut().zip(input.iter().zip(hidden)) {
+        // The second overwrites the zeros of the first.
+        to[..WIDTH].copy_from_slice(input);
+        to[count..count + WIDTH].copy_from_slice(hidden);
+    }
+}
+
+impl<T: Real> LayerTrace<T> {
+    #[inline(always)]
+    fn run<S: Simd>(
+        &mut self,
+        simd: S,
+        cell: &Cell<T>,
+        inputs: &[Inputs<T>; TILE],
+        c: &Rows<T>,
+        h_next: &mut Rows<T>,
+        c_next: &mut Rows<T>,
+    ) {
+        gates(simd, &cell.bias, inputs, cell.weights(), &mut self.gates);
+        for r in 0..TILE {
+            activate(
+                &mut self.gates[r],
+                &c[r],
+                &mut c_next[r],
+                &mut self.tanh_c[r],
+                &mut h_next[r],
+            );
+        }
+    }
+
+    #[inline(always)]
+    fn kept<'a>(&'a self, c: &'a Rows<T>) -> Kept<'a, T> {
+        Kept {
+            gates: &self.gates,
+            c,
+            tanh_c: &self.tanh_c,
+        }
+    }
+}
+
+impl<T: Real> Bench<T> {
+    /// From the cotangents of the gates of layer l: adds to those of its weights and of its hidden state, and leaves those of its
+    /// inputs, followed by zeros.
+    #[inline(always)]
+    fn pull<S: Simd>(&mut self, simd: S, l: usize, h_bar: &mut Rows<T>) {
+        let inputs = self.cells[l].inputs;
+        let weights_bar = self.bars[l].weights_mut();
+        add_outer(simd, &self.inputs, &self.gate_bars, weights_bar);
+        pull_gates(
+            simd,
+            &self.gate_bars,
+            &self.transposed[l],
+            &mut self.inputs_bar,
+        );
+        for (bar, h_bar) in self.inputs_bar.iter_mut().zip(h_bar) {
+            let hidden = &bar.as_flattened()[inputs..][..HIDDEN];
+            for (to, &bar) in h_bar.iter_mut().zip(hidden) {
+                *to += bar;
+            }
+            bar[0][HIDDEN..].fill(T::ZERO);
+        }
     }
 }

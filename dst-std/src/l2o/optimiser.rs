@@ -1,6 +1,6 @@
 //! A learned optimiser on one problem, as a [`System`] of dst-core: a [`Map`](dst_core::Map) from step to step.
 //!
-//! State: what the network remembers of every coordinate (h and c of both layers), then x, then m and v for RNNprop, then
+//! State: what the network remembers of the coordinates (h and c of both layers, in tiles), then x, then m and v for RNNprop, then
 //! w = f(x_{k−1}). The criterion is J = w − f(x), the decrease of the last step, and the running loss is f. Start with
 //! [`Optimiser::start`]. t counts the steps from the beginning of the run, so a segment that begins at step k is run with
 //! `from_time(k)`.
@@ -8,18 +8,18 @@
 //! Where the gradient that is fed to the network is *detached*, ∂∇f/∂x is taken as zero, as the literature does for
 //! speed; otherwise it is the Hessian-vector product of the objective.
 
-use std::marker::PhantomData;
+use std::cell::RefCell;
 
 use dst_core::{Bar, Cost, Dims, Objective, Point, Reading, Seed, System};
 use pulp::{Arch, Simd, WithSimd};
 
 use super::kernel::{TILE, WIDTH};
 use super::model::{Model, WeightsBar};
-use super::network::{Back, Memory, Network};
+use super::network::{Memory, Network, Workshop};
 use crate::linalg::Real;
 
-/// Numbers that the network remembers of one coordinate.
-const REMEMBERED: usize = 4 * WIDTH;
+/// Numbers that the network remembers of a tile of coordinates.
+const REMEMBERED: usize = 4 * TILE * WIDTH;
 
 /// Constants of the models, as published.
 const SCALE: f64 = 0.1;
@@ -39,22 +39,22 @@ pub enum Feed {
 }
 
 /// A learned optimiser at work on one objective.
-#[derive(Clone, Copy, Debug)]
-pub struct Optimiser<O, T> {
+#[derive(Debug)]
+pub struct Optimiser<'w, O, T> {
     model: Model,
     objective: O,
     feed: Feed,
-    number: PhantomData<T>,
+    workshop: RefCell<&'w mut Workshop<T>>,
 }
 
-impl<T: Real, O: Objective<T>> Optimiser<O, T> {
+impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
     /// This model on this objective.
-    pub const fn new(model: Model, objective: O, feed: Feed) -> Self {
+    pub fn new(model: Model, objective: O, feed: Feed, workshop: &'w mut Workshop<T>) -> Self {
         Self {
             model,
             objective,
             feed,
-            number: PhantomData,
+            workshop: RefCell::new(workshop),
         }
     }
 
@@ -68,8 +68,13 @@ impl<T: Real, O: Objective<T>> Optimiser<O, T> {
 
     /// Where x is in the state.
     pub fn x_range(&self) -> std::ops::Range<usize> {
-        let dim = self.objective.dim();
-        REMEMBERED * dim..(REMEMBERED + 1) * dim
+        let remembered = self.remembered();
+        remembered..remembered + self.objective.dim()
+    }
+
+    /// Numbers that the network remembers; the last tile is filled up.
+    fn remembered(&self) -> usize {
+        REMEMBERED * self.objective.dim().div_ceil(TILE)
     }
 
     /// The state at the beginning of a run: nothing remembered, and no decrease measured, so that it counts as large.
@@ -83,12 +88,12 @@ impl<T: Real, O: Objective<T>> Optimiser<O, T> {
 
     fn split<'s>(&self, state: &'s [T]) -> State<&'s [Memory<T>], &'s [T], T> {
         let dim = self.objective.dim();
-        let (memories, rest) = state.split_at(REMEMBERED * dim);
+        let (memories, rest) = state.split_at(self.remembered());
         let (x, rest) = rest.split_at(dim);
         let (m, rest) = rest.split_at(if self.vectors() > 1 { dim } else { 0 });
         let (v, w) = rest.split_at(m.len());
         State {
-            memories: memories.as_chunks::<WIDTH>().0.as_chunks::<4>().0,
+            memories: tiles(memories),
             x,
             m,
             v,
@@ -101,18 +106,28 @@ impl<T: Real, O: Objective<T>> Optimiser<O, T> {
         state: &'s mut [T],
     ) -> State<&'s mut [Memory<T>], &'s mut [T], &'s mut T> {
         let dim = self.objective.dim();
-        let (memories, rest) = state.split_at_mut(REMEMBERED * dim);
+        let (memories, rest) = state.split_at_mut(self.remembered());
         let (x, rest) = rest.split_at_mut(dim);
         let (m, rest) = rest.split_at_mut(if self.vectors() > 1 { dim } else { 0 });
         let (v, w) = rest.split_at_mut(m.len());
         State {
-            memories: memories.as_chunks_mut::<WIDTH>().0.as_chunks_mut::<4>().0,
+            memories: tiles_mut(memories),
             x,
             m,
             v,
             w: &mut w[0],
         }
     }
+}
+
+fn tiles<T>(numbers: &[T]) -> &[Memory<T>] {
+    let rows = numbers.as_chunks::<WIDTH>().0;
+    rows.as_chunks::<TILE>().0.as_chunks::<4>().0
+}
+
+fn tiles_mut<T>(numbers: &mut [T]) -> &mut [Memory<T>] {
+    let rows = numbers.as_chunks_mut::<WIDTH>().0;
+    rows.as_chunks_mut::<TILE>().0.as_chunks_mut::<4>().0
 }
 
 /// A state, or its cotangent, taken apart.
@@ -173,6 +188,25 @@ impl<T: Real> Features<T> {
             root,
             features,
         }
+    }
+
+    /// From the cotangents of the features and of m and v after the step, those of g and of m and v before.
+    #[inline(always)]
+    fn pull(self, g: T, at: &Moments<T>, [a_bar, b_bar]: [T; 2], [m_next, v_next]: [T; 2]) -> [T; 3] {
+        let (keep, take) = (T::from_f64(DECAY), T::from_f64(1.0 - DECAY));
+        let size = at.root + T::from_f64(TINY);
+        let [a, b] = at.features;
+        let size_bar = -(a_bar * a + b_bar * b) / size;
+        // At v = 0 the root has no slope; nor has it influence.
+        let slope = if at.root > T::ZERO {
+            T::HALF / (at.root * self.correction)
+        } else {
+            T::ZERO
+        };
+        let m_bar = m_next + b_bar / (self.correction * size);
+        let v_bar = v_next + size_bar * slope;
+        let g_bar = a_bar / size + take * m_bar + T::TWO * take * g * v_bar;
+        [g_bar, keep * m_bar, keep * v_bar]
     }
 
     /// The features of up to [`TILE`] coordinates, and m and v after the step.
@@ -236,7 +270,7 @@ fn tile_mut<T>(v: &mut [T], first: usize) -> &mut [T] {
 /// The network over all coordinates, forward.
 struct Forward<'a, T> {
     features: Features<T>,
-    network: &'a mut Network<'a, T>,
+    network: Network<'a, T>,
     g: &'a [T],
     at: State<&'a [Memory<T>], &'a [T], T>,
     next: State<&'a mut [Memory<T>], &'a mut [T], &'a mut T>,
@@ -249,19 +283,19 @@ impl<T: Real> WithSimd for Forward<'_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self {
             features,
-            network,
+            mut network,
             g,
             at,
             next,
         } = self;
-        for first in (0..g.len()).step_by(TILE) {
+        for (number, first) in (0..g.len()).step_by(TILE).enumerate() {
             let (m, v) = (tile(at.m, first), tile(at.v, first));
             let x = tile(at.x, first);
             let (inputs, m_next, v_next) = features.of((tile(g, first), x, m, v));
             tile_mut(next.m, first).copy_from_slice(&m_next[..m.len()]);
             tile_mut(next.v, first).copy_from_slice(&v_next[..v.len()]);
-            let out = network.forward(simd, &inputs, tile(at.memories, first));
-            network.remember(tile_mut(next.memories, first));
+            let (memory, memory_next) = (&at.memories[number], &mut next.memories[number]);
+            let out = network.forward(simd, number, &inputs, memory, memory_next);
             for ((to, &x), &out) in tile_mut(next.x, first).iter_mut().zip(x).zip(&out) {
                 *to = x + step(features.model, out).0;
             }
@@ -272,8 +306,7 @@ impl<T: Real> WithSimd for Forward<'_, T> {
 /// The transpose.
 struct Backward<'a, T> {
     features: Features<T>,
-    network: &'a mut Network<'a, T>,
-    back: &'a Back<T>,
+    network: Network<'a, T>,
     g: &'a [T],
     at: State<&'a [Memory<T>], &'a [T], T>,
     next_bar: State<&'a [Memory<T>], &'a [T], T>,
@@ -290,8 +323,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self {
             features,
-            network,
-            back,
+            mut network,
             g,
             at,
             next_bar,
@@ -299,12 +331,12 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             mut theta_bar,
             g_bar,
         } = self;
-        let full = !g_bar.is_empty();
-        for first in (0..g.len()).step_by(TILE) {
-            let (m, v) = (tile(at.m, first), tile(at.v, first));
+        for (number, first) in (0..g.len()).step_by(TILE).enumerate() {
             let (g, x) = (tile(g, first), tile(at.x, first));
+            let (m, v) = (tile(at.m, first), tile(at.v, first));
             let (inputs, _, _) = features.of((g, x, m, v));
-            let out = network.forward(simd, &inputs, tile(at.memories, first));
+            let memory = &at.memories[number];
+            let out = network.recall(simd, number, &inputs, memory);
             let x_next_bar = tile(next_bar.x, first);
             let mut out_bar = [T::ZERO; TILE];
             for ((to, &out), &bar) in out_bar.iter_mut().zip(&out).zip(x_next_bar) {
@@ -312,12 +344,12 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             }
             let features_bar = network.backward(
                 simd,
-                back,
-                &inputs,
+                number,
+                (&inputs, memory),
                 &out_bar,
-                tile(next_bar.memories, first),
-                full,
-                (tile_mut(bar.memories, first), &mut theta_bar),
+                &next_bar.memories[number],
+                &mut bar.memories[number],
+                &mut theta_bar,
             );
             let x_bar = tile_mut(bar.x, first);
             for (to, &bar) in x_bar.iter_mut().zip(x_next_bar) {
@@ -333,58 +365,56 @@ impl<T: Real> WithSimd for Backward<'_, T> {
                         *to = T::from_f64(1.0 / DM_BATCH) * bar[0];
                     }
                 }
-                Model::RnnProp if full => {
-                    let (keep, take) = (T::from_f64(DECAY), T::from_f64(1.0 - DECAY));
-                    let m_next_bar = tile(next_bar.m, first);
-                    let v_next_bar = tile(next_bar.v, first);
-                    let m_bar = tile_mut(bar.m, first);
-                    let v_bar = tile_mut(bar.v, first);
-                    for r in 0..g.len() {
+                Model::RnnProp => {
+                    let bars = tile_mut(bar.m, first).iter_mut().zip(tile_mut(bar.v, first));
+                    let next_bars = tile(next_bar.m, first).iter().zip(tile(next_bar.v, first));
+                    let bars = g_bar.iter_mut().zip(bars).zip(next_bars);
+                    for (r, ((g_bar, (m_bar, v_bar)), (&m_next, &v_next))) in bars.enumerate() {
                         let moments = features.moments(g[r], m[r], v[r]);
-                        let size = moments.root + T::from_f64(TINY);
-                        let [a, b] = moments.features;
-                        let [a_bar, b_bar] = features_bar[r];
-                        let size_bar = -(a_bar * a + b_bar * b) / size;
-                        // At v = 0 the root has no slope; nor has it influence.
-                        let root_slope = if moments.root > T::ZERO {
-                            T::HALF / (moments.root * features.correction)
-                        } else {
-                            T::ZERO
-                        };
-                        let of_m = m_next_bar[r] + b_bar / (features.correction * size);
-                        let of_v = v_next_bar[r] + size_bar * root_slope;
-                        m_bar[r] += keep * of_m;
-                        v_bar[r] += keep * of_v;
-                        g_bar[r] = a_bar / size + take * of_m + T::TWO * take * g[r] * of_v;
+                        let pulled = features.pull(g[r], &moments, features_bar[r], [m_next, v_next]);
+                        *g_bar = pulled[0];
+                        *m_bar += pulled[1];
+                        *v_bar += pulled[2];
                     }
                 }
-                Model::RnnProp => {}
             }
         }
+        network.finish(&mut theta_bar);
     }
 }
 
-impl<T: Real, O: Objective<T>> System<T> for Optimiser<O, T> {
+impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
     fn dims(&self) -> Dims {
         let dim = self.objective.dim();
-        let states = (REMEMBERED + self.vectors()) * dim + 1;
+        let states = self.remembered() + self.vectors() * dim + 1;
         let full = if self.feed == Feed::Full { dim } else { 0 };
+        // The tape: the number of the evaluation, ∇f, and that of the objective.
         Dims::new(states, self.model.theta_len())
-            .with_tape(dim + self.objective.tape_len())
+            .with_tape(1 + dim + self.objective.tape_len())
             .with_scratch(full + self.objective.scratch_len())
     }
 
-    fn rate(&self, at: Point<'_, T>, next: &mut [T], tape: &mut [T], scratch: &mut [T]) -> Reading<T> {
+    fn rate(
+        &self,
+        at: Point<'_, T>,
+        next: &mut [T],
+        tape: &mut [T],
+        scratch: &mut [T],
+    ) -> Reading<T> {
         let here = self.split(at.x);
+        let (stamp, tape) = tape.split_at_mut(1);
         let (g, tape) = tape.split_at_mut(self.objective.dim());
         let f = self.objective.value_gradient(here.x, g, tape, scratch);
         let criterion = here.w - f;
         let next = self.split_mut(next);
         *next.w = f;
-        let mut network = Network::new(self.model.weights_of(at.theta));
+        let mut workshop = self.workshop.borrow_mut();
+        let weights = self.model.weights_of(at.theta);
+        let (network, number) = Network::forwards(weights, &mut workshop, at.t);
+        stamp[0] = number;
         Arch::new().dispatch(Forward {
             features: Features::new(self.model, at.t),
-            network: &mut network,
+            network,
             g,
             at: here,
             next,
@@ -400,19 +430,18 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<O, T> {
         bar: Bar<'_, T>,
         scratch: &mut [T],
     ) {
+        let (stamp, tape) = tape.split_at(1);
         let (g, tape) = tape.split_at(self.objective.dim());
         let here = self.split(at.x);
         let next_bar = self.split(seed.rate);
         // J = w − f, and w′ = f.
         let f_bar = seed.loss - seed.criterion + next_bar.w;
         let x = here.x;
-        {
-            let bar = self.split_mut(&mut *bar.x);
-            *bar.w += seed.criterion;
-            if f_bar != T::ZERO {
-                for (to, &g) in bar.x.iter_mut().zip(g) {
-                    *to += f_bar * g;
-                }
+        let x_bar = self.split_mut(&mut *bar.x);
+        *x_bar.w += seed.criterion;
+        if f_bar != T::ZERO {
+            for (to, &g) in x_bar.x.iter_mut().zip(g) {
+                *to += f_bar * g;
             }
         }
         if seed.rate.iter().all(|&bar| bar == T::ZERO) {
@@ -420,23 +449,22 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<O, T> {
         }
         let full = if self.feed == Feed::Full { g.len() } else { 0 };
         let (g_bar, scratch) = scratch.split_at_mut(full);
+        let mut workshop = self.workshop.borrow_mut();
         let weights = self.model.weights_of(at.theta);
-        let back = Back::new(&weights);
-        let mut network = Network::new(weights);
         Arch::new().dispatch(Backward {
             features: Features::new(self.model, at.t),
-            network: &mut network,
-            back: &back,
+            network: Network::backwards(weights, &mut workshop, at.t, stamp[0]),
             g,
             at: here,
             next_bar,
-            bar: self.split_mut(&mut *bar.x),
+            bar: x_bar,
             theta_bar: self.model.weights_bar_of(bar.theta),
             g_bar: &mut *g_bar,
         });
         if full > 0 {
             let x_bar = self.split_mut(bar.x).x;
-            self.objective.add_hessian_vector(x, g_bar, tape, x_bar, scratch);
+            self.objective
+                .add_hessian_vector(x, g_bar, tape, x_bar, scratch);
         }
     }
 

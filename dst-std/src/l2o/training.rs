@@ -12,6 +12,7 @@ use dst_core::{Error, HeapMemory, Integrator, Map, System};
 
 use super::meta_adam::MetaAdam;
 use super::model::Model;
+use super::network::Workshop;
 use super::optimiser::{Feed, Optimiser};
 use super::penalty::{Found, Penalty, Term};
 use super::task::{Size, Task};
@@ -94,6 +95,7 @@ struct Seat<T> {
 /// What one thread needs.
 struct Desk<T> {
     memory: HeapMemory<T>,
+    workshop: Box<Workshop<T>>,
     weights: Vec<Cell<T>>,
     last: Vec<T>,
 }
@@ -120,10 +122,12 @@ impl<T: Real> Trainer<T> {
     pub fn new(recipe: Recipe, theta: Vec<T>) -> Self {
         assert_eq!(theta.len(), recipe.model.theta_len(), "weights of the model");
         let task = Task::new(recipe.size);
-        let optimiser = Optimiser::new(recipe.model, &task, recipe.feed);
+        let mut workshop = Workshop::new(recipe.size.dim, 0);
+        let optimiser = Optimiser::new(recipe.model, &task, recipe.feed, &mut workshop);
         let states = optimiser.dims().states;
         let desk = || Desk {
             memory: HeapMemory::with_records(&Map.until(-T::MAX), &optimiser, recipe.steps),
+            workshop: Workshop::new(recipe.size.dim, recipe.steps),
             weights: vec![Cell::new(T::ZERO); recipe.steps + 1],
             last: vec![T::ZERO; states],
         };
@@ -288,7 +292,7 @@ impl<T: Real> Job<'_, T> {
 
     fn one(self, seat: &mut Seat<T>, desk: &mut Desk<T>) -> Result<(), Error> {
         let Recipe { model, feed, steps, .. } = self.recipe;
-        let optimiser = Optimiser::new(model, &seat.task, feed);
+        let optimiser = Optimiser::new(model, &seat.task, feed, &mut desk.workshop);
         if self.first == 0 {
             let x0 = &mut desk.last[..self.recipe.size.dim];
             x0.fill(T::ZERO);

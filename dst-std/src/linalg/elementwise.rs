@@ -104,7 +104,7 @@ pub(crate) mod one {
 
     /// eˣ for −708 ≤ x ≤ 708: one factor suffices.
     #[inline(always)]
-    fn exp_inside(x: f64) -> f64 {
+    pub(crate) fn exp_inside(x: f64) -> f64 {
         let (_, k, q) = reduce(x);
         let scale = power_of_two(k);
         q.mul_add(scale, scale)
