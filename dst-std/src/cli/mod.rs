@@ -8,6 +8,7 @@ mod checkpoints;
 mod common;
 mod control;
 mod illustrate;
+mod l2o;
 mod ola;
 mod output;
 mod reproduce;
@@ -50,6 +51,8 @@ enum Command {
     Checkpoints(checkpoints::Args),
     Control(control::Args),
     Illustrate(illustrate::Args),
+    #[command(name = "l2o")]
+    L2o(l2o::Args),
     Ola(Box<ola::Args>),
     Reproduce(reproduce::Args),
     Tune(tune::Args),
@@ -106,6 +109,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Checkpoints(args) => checkpoints::run(&args),
         Command::Control(args) => control::run(&args),
         Command::Illustrate(args) => illustrate::run(&args),
+        Command::L2o(args) => l2o::run(&args),
         Command::Ola(args) => ola::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Tune(args) => tune::run(&args),

@@ -17,7 +17,7 @@ use super::optimiser::{Feed, Optimiser};
 use super::penalty::{Found, Penalty, Term};
 use super::task::{Size, Task};
 use crate::linalg::Real;
-use crate::linalg::threads::join;
+use crate::linalg::threads::each;
 
 /// How to train.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,21 +164,7 @@ impl<T: Real> Trainer<T> {
 
     /// Draws the problems of the next step: set number `set`.
     pub fn draw(&mut self, set: u64) {
-        fn each<T: Real>(seats: &mut [Seat<T>], first: usize, set: u64) {
-            match seats {
-                [] => {}
-                [seat] => seat.task.draw(set, first),
-                seats => {
-                    let middle = seats.len() / 2;
-                    let (left, right) = seats.split_at_mut(middle);
-                    join(
-                        || each(left, first, set),
-                        || each(right, first + middle, set),
-                    );
-                }
-            }
-        }
-        each(&mut self.seats, 0, set);
+        each(&mut self.seats, &|index, seat| seat.task.draw(set, index));
     }
 
     /// One training step on the problems drawn; `number` counts the steps, for penalties that begin later. On an error (a
@@ -198,9 +184,13 @@ impl<T: Real> Trainer<T> {
                 penalty,
                 theta: &self.theta,
                 first: segment * recipe.steps,
-                desks: &self.desks,
             };
-            job.all(&mut self.seats);
+            each(&mut self.seats, &|_, seat| {
+                let desk = self.desks.lock().expect("no thread panics").pop();
+                let mut desk = desk.expect("as many desks as threads");
+                seat.outcome = job.one(seat, &mut desk);
+                self.desks.lock().expect("no thread panics").push(desk);
+            });
             let mut loss = T::ZERO;
             self.sum.fill(T::ZERO);
             self.penalty_sum.fill(T::ZERO);
@@ -265,29 +255,12 @@ struct Job<'a, T> {
     theta: &'a [T],
     /// The first step of the segment.
     first: usize,
-    desks: &'a Mutex<Vec<Desk<T>>>,
 }
 
 impl<T: Real> Job<'_, T> {
     /// The weight of a value of f in the loss.
     fn share(&self) -> T {
         T::from_f64(1.0 / (self.recipe.horizon() * self.recipe.batch) as f64)
-    }
-
-    fn all(self, seats: &mut [Seat<T>]) {
-        match seats {
-            [] => {}
-            [seat] => {
-                let desk = self.desks.lock().expect("no thread panics").pop();
-                let mut desk = desk.expect("as many desks as threads");
-                seat.outcome = self.one(seat, &mut desk);
-                self.desks.lock().expect("no thread panics").push(desk);
-            }
-            seats => {
-                let (left, right) = seats.split_at_mut(seats.len() / 2);
-                join(|| self.all(left), || self.all(right));
-            }
-        }
     }
 
     fn one(self, seat: &mut Seat<T>, desk: &mut Desk<T>) -> Result<(), Error> {

@@ -40,6 +40,25 @@ pub(crate) fn join<A: Send, B: Send>(
     }
 }
 
+/// Does `work` for every item, with its number. The items are spread over the threads one by one.
+pub(crate) fn each<A: Send>(items: &mut [A], work: &(impl Fn(usize, &mut A) + Sync)) {
+    fn part<A: Send>(items: &mut [A], first: usize, work: &(impl Fn(usize, &mut A) + Sync)) {
+        match items {
+            [] => {}
+            [item] => work(first, item),
+            items => {
+                let middle = items.len() / 2;
+                let (left, right) = items.split_at_mut(middle);
+                join(
+                    || part(left, first, work),
+                    || part(right, first + middle, work),
+                );
+            }
+        }
+    }
+    part(items, 0, work);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,6 +71,15 @@ mod tests {
         assert!(with(0, || ()).unwrap_err().contains("from 1 to"));
         assert!(with(usize::MAX, || ()).is_err());
         assert!(available() >= 1);
+    }
+
+    #[test]
+    fn every_item_is_done_once() {
+        for (threads, count) in [(1, 5), (2, 0), (2, 1), (3, 64)] {
+            let mut items = vec![0; count];
+            with(threads, || each(&mut items, &|number, item| *item += number + 1)).unwrap();
+            assert!(items.iter().enumerate().all(|(i, &item)| item == i + 1));
+        }
     }
 
     #[test]

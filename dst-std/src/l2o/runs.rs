@@ -1,0 +1,195 @@
+//! Forward runs over many problems: f(x_0), f(x_1), … of learned and classical methods.
+
+use std::sync::Mutex;
+
+use dst_core::{Error, HeapMemory, Integrator, Map, Objective, System, Uniform};
+
+use super::model::Model;
+use super::network::Workshop;
+use super::optimiser::{Feed, Optimiser};
+use super::task::{Size, Task};
+use crate::linalg::Real;
+use crate::linalg::threads::each;
+
+/// Where runs are made: memory for as many at a time as there are threads.
+pub struct Runner<T> {
+    model: Model,
+    size: Size,
+    steps: usize,
+    desks: Mutex<Vec<Desk<T>>>,
+}
+
+struct Desk<T> {
+    task: Task<T>,
+    workshop: Box<Workshop<T>>,
+    memory: HeapMemory<T>,
+    state: Vec<T>,
+}
+
+impl<T: Real> Runner<T> {
+    /// For runs of so many steps on problems of this size, from x = 0.
+    pub fn new(model: Model, size: Size, steps: usize) -> Self {
+        let task = Task::new(size);
+        let desk = || {
+            let mut workshop = Workshop::new(size.dim, 0);
+            let optimiser = Optimiser::new(model, &task, Feed::Detached, &mut workshop);
+            let memory = HeapMemory::new(&Map.until(-T::MAX), &optimiser, 1);
+            let state = vec![T::ZERO; optimiser.dims().states];
+            Desk {
+                task: task.clone(),
+                workshop,
+                memory,
+                state,
+            }
+        };
+        Self {
+            model,
+            size,
+            steps,
+            desks: Mutex::new((0..rayon::current_num_threads()).map(|_| desk()).collect()),
+        }
+    }
+
+    /// The values of f along the runs on the first problems of a set, one run behind the other in `values`, each of `steps` + 1
+    /// numbers. A run that leaves the numbers is filled up with infinity.
+    pub fn learned(&self, theta: &[T], set: u64, values: &mut [T]) {
+        let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(self.steps + 1).collect();
+        each(&mut runs, &|index, values| {
+            let mut desk = self.take();
+            desk.task.draw(set, index);
+            if self.run(theta, &mut desk, values).is_err() {
+                let known = values.iter().position(|f| !f.is_finite());
+                values[known.unwrap_or(0)..].fill(T::INFINITY);
+            }
+            self.give(desk);
+        });
+    }
+
+    fn take(&self) -> Desk<T> {
+        let desk = self.desks.lock().expect("no thread panics").pop();
+        desk.expect("as many desks as threads")
+    }
+
+    fn give(&self, desk: Desk<T>) {
+        self.desks.lock().expect("no thread panics").push(desk);
+    }
+
+    fn run(&self, theta: &[T], desk: &mut Desk<T>, values: &mut [T]) -> Result<(), Error> {
+        values.fill(T::INFINITY);
+        let Desk {
+            task,
+            workshop,
+            memory,
+            state,
+        } = desk;
+        let optimiser = Optimiser::new(self.model, &*task, Feed::Detached, workshop);
+        let x0 = vec![T::ZERO; self.size.dim];
+        optimiser.start(&x0, state);
+        let plan = Map
+            .until(-T::MAX)
+            .at_most(self.steps)
+            .running_loss(Uniform(T::ONE), T::ZERO);
+        let mut run = plan.run(&optimiser, theta, state, memory)?;
+        for (step, value) in values.iter_mut().enumerate() {
+            *value = run.advance(usize::from(step > 0))?.iterate().value;
+        }
+        Ok(())
+    }
+
+    /// The same for a classical method.
+    pub fn classical(&self, method: Classical, set: u64, values: &mut [T]) {
+        let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(self.steps + 1).collect();
+        each(&mut runs, &|index, values| {
+            let mut desk = self.take();
+            desk.task.draw(set, index);
+            method.run(&desk.task, values);
+            self.give(desk);
+        });
+    }
+}
+
+/// The step size of a classical method.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepSize {
+    /// 1/L, with L the curvature at x = 0.
+    OverL,
+    /// This number.
+    Fixed(f64),
+}
+
+/// A classical method, from x = 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Classical {
+    /// Gradient descent.
+    Gd(StepSize),
+    /// Nesterov's accelerated gradient with the growing momentum (k − 1)/(k + 2).
+    Nag(StepSize),
+    /// Adam with (0.9, 0.999, 1e-8).
+    Adam(StepSize),
+}
+
+impl Classical {
+    /// Name and step size.
+    pub fn title(self) -> String {
+        let (name, Self::Gd(step) | Self::Nag(step) | Self::Adam(step)) = (
+            match self {
+                Self::Gd(_) => "GD",
+                Self::Nag(_) => "NAG",
+                Self::Adam(_) => "Adam",
+            },
+            self,
+        );
+        match step {
+            StepSize::OverL => format!("{name} 1/L"),
+            StepSize::Fixed(number) => format!("{name} {number}"),
+        }
+    }
+
+    /// Writes f(x_0), f(x_1), …
+    fn run<T: Real>(self, task: &Task<T>, values: &mut [T]) {
+        let dim = task.dim();
+        let (Self::Gd(step) | Self::Nag(step) | Self::Adam(step)) = self;
+        let alpha = T::from_f64(match step {
+            StepSize::OverL => 1.0 / task.curvature_at_zero(),
+            StepSize::Fixed(number) => number,
+        });
+        let zeros = || vec![T::ZERO; dim];
+        let (mut x, mut y, mut g, mut m, mut v) = (zeros(), zeros(), zeros(), zeros(), zeros());
+        let mut tape = vec![T::ZERO; task.tape_len()];
+        let mut scratch = vec![T::ZERO; task.scratch_len()];
+        let mut f = |at: &[T], g: &mut [T]| task.value_gradient(at, g, &mut tape, &mut scratch);
+        for (k, value) in values.iter_mut().enumerate() {
+            *value = f(&x, &mut g);
+            match self {
+                Self::Gd(_) => {
+                    for (x, &g) in x.iter_mut().zip(&g) {
+                        *x -= alpha * g;
+                    }
+                }
+                Self::Nag(_) => {
+                    // x is reported; the gradient is taken at y.
+                    f(&y, &mut g);
+                    let beta = T::from_f64(k as f64 / (k as f64 + 3.0));
+                    for ((x, y), &g) in x.iter_mut().zip(&mut y).zip(&g) {
+                        let next = *y - alpha * g;
+                        *y = next + beta * (next - *x);
+                        *x = next;
+                    }
+                }
+                Self::Adam(_) => {
+                    let n = k as i32 + 1;
+                    let unbias = |beta: f64| T::from_f64(1.0 / (1.0 - beta.powi(n)));
+                    let (first, second) = (unbias(0.9), unbias(0.999));
+                    let decay = |beta: f64, old: T, new: T| {
+                        T::from_f64(beta) * old + T::from_f64(1.0 - beta) * new
+                    };
+                    for ((x, &g), (m, v)) in x.iter_mut().zip(&g).zip(m.iter_mut().zip(&mut v)) {
+                        *m = decay(0.9, *m, g);
+                        *v = decay(0.999, *v, g * g);
+                        *x -= alpha * *m * first / (T::root(*v * second) + T::from_f64(1e-8));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! A whole training: steps, validation, checkpoints.
+//!
+//! Everything that the next step depends on is in the checkpoint, and problems are numbered, not drawn from a running
+//! generator: a training that was killed and resumed ends with the bits of one that was not.
+
+use std::fmt::Write;
+
+use super::meta_adam::MetaAdam;
+use super::penalty::Penalty;
+use super::runs::Runner;
+use super::training::{Recipe, Trainer};
+use super::weights::{Notes, Trained, bytes_of, file_of, numbers_of, open};
+
+/// Sets of problems: number `step` of seed s trains, others validate and test. No set serves two purposes.
+const SETS_PER_SEED: u64 = 100_000;
+const VALIDATION: u64 = 90_000;
+/// The problems of the test.
+pub const TEST: u64 = 95_000;
+/// Initial weights come from this stream and the ones after it.
+const INITIAL: u64 = 2000;
+
+/// A training to be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Course {
+    /// How a step is made.
+    pub recipe: Recipe,
+    /// Of weights and problems.
+    pub seed: u64,
+    /// Training steps.
+    pub steps: usize,
+    /// Steps between two validations.
+    pub validate_every: usize,
+    /// Problems of a validation.
+    pub validation_problems: usize,
+}
+
+/// A training under way.
+pub struct Session {
+    course: Course,
+    trainer: Trainer<f32>,
+    done: usize,
+    best: Vec<f32>,
+    best_validation: f64,
+    best_step: usize,
+    log: String,
+    validator: Runner<f32>,
+    values: Vec<f32>,
+}
+
+/// What a step brought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// Steps done.
+    pub step: usize,
+    /// The sum of the losses of the segments.
+    pub loss: f64,
+    /// Of the last validation; NaN before the first.
+    pub validation: f64,
+}
+
+const HEADER: &str = "step,loss,f_at_end,stops,flat_stops,mean_stop,validation\n";
+
+impl Session {
+    /// From random weights.
+    pub fn new(course: Course) -> Self {
+        let stream = INITIAL.wrapping_add(course.seed);
+        let theta = course.recipe.model.initial(stream, |tensor| tensor.spread);
+        Self::from_weights(course, theta)
+    }
+
+    /// From given weights.
+    ///
+    /// # Panics
+    /// If θ does not have the length of the model.
+    pub fn from_weights(course: Course, theta: Vec<f32>) -> Self {
+        let Course { recipe, .. } = course;
+        Self {
+            course,
+            best: theta.clone(),
+            trainer: Trainer::new(recipe, theta),
+            done: 0,
+            best_validation: f64::INFINITY,
+            best_step: 0,
+            log: HEADER.to_owned(),
+            validator: Runner::new(recipe.model, recipe.size, recipe.horizon()),
+            values: vec![0.0; course.validation_problems * (recipe.horizon() + 1)],
+        }
+    }
+
+    /// Steps done.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Is nothing left to do?
+    pub fn is_finished(&self) -> bool {
+        self.done >= self.course.steps
+    }
+
+    /// One step, and a validation if it is time. On an error (numbers that are not finite) the best weights so far remain.
+    pub fn step(&mut self) -> Result<Line, String> {
+        let set = self.course.seed.wrapping_mul(SETS_PER_SEED).wrapping_add(self.done as u64);
+        self.trainer.draw(set);
+        let report = self.trainer.step(self.done).map_err(|error| {
+            format!("training step {} has no finite gradient ({error})", self.done + 1)
+        })?;
+        let loss = report.losses.iter().sum();
+        let _ = write!(
+            self.log,
+            "{},{:e},{:e},{},{},{:.3}",
+            self.done + 1,
+            loss,
+            report.last,
+            report.stops,
+            report.flat,
+            report.mean_stop
+        );
+        self.done += 1;
+        let mut validation = f64::NAN;
+        if self.done.is_multiple_of(self.course.validate_every) || self.is_finished() {
+            validation = self.validate();
+            if validation < self.best_validation {
+                self.best_validation = validation;
+                self.best_step = self.done;
+                self.best.copy_from_slice(&self.trainer.theta);
+            }
+            let _ = writeln!(self.log, ",{validation:e}");
+        } else {
+            self.log.push_str(",\n");
+        }
+        Ok(Line {
+            step: self.done,
+            loss,
+            validation,
+        })
+    }
+
+    /// The mean of f over the steps of fresh runs.
+    fn validate(&mut self) -> f64 {
+        self.validator.learned(&self.trainer.theta, VALIDATION, &mut self.values);
+        let run = self.course.recipe.horizon() + 1;
+        let values = self.values.chunks_exact(run).flat_map(|values| &values[1..]);
+        let sum: f64 = values.map(|&f| f64::from(f)).sum();
+        sum / (self.course.validation_problems * (run - 1)).max(1) as f64
+    }
+
+    /// The best weights by validation, and how they came about.
+    pub fn best(&self) -> Trained {
+        let mut notes = self.notes();
+        notes.insert("best_step".to_owned(), self.best_step.to_string());
+        notes.insert("validation".to_owned(), format!("{:e}", self.best_validation));
+        Trained {
+            model: self.course.recipe.model,
+            theta: self.best.clone(),
+            notes,
+        }
+    }
+
+    /// One line per step, as CSV.
+    pub fn log(&self) -> &str {
+        &self.log
+    }
+
+    /// What identifies the training.
+    fn notes(&self) -> Notes {
+        let Course { recipe, seed, .. } = self.course;
+        let penalty = match recipe.penalty {
+            Penalty::None => "none".to_owned(),
+            Penalty::Literal { weight } => format!("literal {weight}"),
+            Penalty::Guarded { from } => format!("guarded from {from}"),
+        };
+        [
+            ("model", recipe.model.name().to_owned()),
+            ("penalty", penalty),
+            ("feed", format!("{:?}", recipe.feed)),
+            ("dim", recipe.size.dim.to_string()),
+            ("samples", recipe.size.samples.to_string()),
+            ("batch", recipe.batch.to_string()),
+            ("segments", recipe.segments.to_string()),
+            ("steps_per_segment", recipe.steps.to_string()),
+            ("rate", recipe.rate.to_string()),
+            ("seed", seed.to_string()),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into()
+    }
+
+    /// Everything that the rest of the training depends on, as the content of a file.
+    pub fn checkpoint(&self) -> Result<Vec<u8>, String> {
+        let adam = &self.trainer.adam;
+        let vectors = [
+            ("theta", &self.trainer.theta),
+            ("first", &adam.first),
+            ("second", &adam.second),
+            ("best", &self.best),
+        ];
+        let tensors: Vec<_> = vectors
+            .into_iter()
+            .map(|(name, v)| (name.to_owned(), vec![v.len()], bytes_of(v.iter().copied())))
+            .collect();
+        let mut notes = self.notes();
+        let numbers = [
+            ("done", self.done.to_string()),
+            ("updates", adam.updates.to_string()),
+            ("best_step", self.best_step.to_string()),
+            ("best_validation", format!("{:x}", self.best_validation.to_bits())),
+            ("log", self.log.clone()),
+        ];
+        notes.extend(numbers.map(|(key, value)| (key.to_owned(), value)));
+        file_of(&tensors, &notes)
+    }
+
+    /// Goes on from the content of such a file. The error is a sentence without a subject.
+    pub fn resume(course: Course, bytes: &[u8]) -> Result<Self, String> {
+        let (file, notes) = open(bytes)?;
+        let mut session = Self::new(course);
+        for (key, value) in session.notes() {
+            let there = notes.get(&key);
+            // A guarded training may go on from a plain one that has not reached its first penalty.
+            let same = there == Some(&value)
+                || (key == "penalty" && session.may_follow(there, notes.get("done")));
+            if !same {
+                let there = there.map_or("nothing", String::as_str);
+                return Err(format!("belongs to another training: {key} is {there}, not {value}"));
+            }
+        }
+        let number = |key: &str| -> Result<u64, String> {
+            let radix = if key == "best_validation" { 16 } else { 10 };
+            let text = notes.get(key).map(String::as_str).unwrap_or_default();
+            u64::from_str_radix(text, radix).map_err(|_| format!("has no number '{key}'"))
+        };
+        let vector = |name: &str, to: &mut [f32]| -> Result<(), String> {
+            let view = file.tensor(name).map_err(|_| format!("has no vector '{name}'"))?;
+            let numbers = numbers_of(view.data());
+            if numbers.len() != to.len() || numbers.iter().any(|v| !v.is_finite()) {
+                return Err(format!("has a vector '{name}' of the wrong length or not finite"));
+            }
+            to.copy_from_slice(&numbers);
+            Ok(())
+        };
+        vector("theta", &mut session.trainer.theta)?;
+        vector("best", &mut session.best)?;
+        let mut adam = MetaAdam::new(session.best.len());
+        vector("first", &mut adam.first)?;
+        vector("second", &mut adam.second)?;
+        adam.updates = number("updates")?;
+        session.trainer.adam = adam;
+        session.done = number("done")? as usize;
+        session.best_step = number("best_step")? as usize;
+        session.best_validation = f64::from_bits(number("best_validation")?);
+        session.log = notes.get("log").cloned().unwrap_or_else(|| HEADER.to_owned());
+        Ok(session)
+    }
+
+    fn may_follow(&self, penalty: Option<&String>, done: Option<&String>) -> bool {
+        let done: Option<usize> = done.and_then(|done| done.parse().ok());
+        match self.course.recipe.penalty {
+            Penalty::Guarded { from } => {
+                penalty.is_some_and(|penalty| penalty == "none") && done.is_some_and(|done| done <= from)
+            }
+            _ => false,
+        }
+    }
+}
