@@ -41,6 +41,8 @@ pub struct AdjointState<S> {
     x0_gradient: bool,
     /// Of a suspended sweep only.
     swapped: bool,
+    /// Have λ and the rate changed places? See [`Integrator::REPLACES`].
+    replaced: bool,
     reversal: ReversalState,
 }
 
@@ -143,6 +145,7 @@ where
             first: 0,
             x0_gradient: goal.x0_gradient,
             swapped: false,
+            replaced: false,
             reversal: reversal.state(),
         };
         let Recording {
@@ -189,6 +192,9 @@ where
     ) -> Self {
         if state.swapped {
             engine.shift();
+        }
+        if state.replaced {
+            core::mem::swap(&mut engine.work.lambda, &mut engine.work.rate);
         }
         let reversal = Reversal::resume(marks, state.reversal);
         Self {
@@ -345,6 +351,11 @@ where
             },
         };
         let work = &mut self.engine.work;
+        if I::REPLACES {
+            self.state.replaced = !self.state.replaced;
+            core::mem::swap(&mut work.lambda, &mut work.rate);
+            work.lambda.fill(S::ZERO);
+        }
         let at = Point {
             theta: self.engine.theta,
             x: work.cur,

@@ -25,6 +25,7 @@ pub struct Map;
 
 impl<S: Scalar> Integrator<S> for Map {
     const STAGES: usize = 1;
+    const REPLACES: bool = true;
 
     #[inline(always)]
     fn step_size(&self) -> S {
@@ -57,8 +58,6 @@ impl<S: Scalar> Integrator<S> for Map {
         [next_bar, ..]: [&mut [S]; 3],
         scratch: &mut [S],
     ) {
-        copy(next_bar, lambda);
-        lambda.fill(S::ZERO);
         let seed = Seed {
             rate: next_bar,
             criterion: reading.criterion,

@@ -31,6 +31,10 @@ pub trait Integrator<S: Scalar>: Copy {
     /// Evaluations of the rate per step; the first is shared with the stopping check.
     const STAGES: usize;
 
+    /// Does [`pull`](Self::pull) replace λ instead of adding to it? It then finds it in the first temporary, and zeros in its
+    /// place: a vector need not be copied that can change places.
+    const REPLACES: bool = false;
+
     /// h
     fn step_size(&self) -> S;
 

@@ -115,8 +115,11 @@ pub(super) type Transposed<T> = [[[Row<T>; 2]; HIDDEN]; 4];
 
 /// Fills it.
 #[inline(always)]
-pub(super) fn transpose<T: Real>(weights: &[Gates<T>], to: &mut Transposed<T>) {
-    for (k, weights) in weights.iter().enumerate() {
+pub(super) fn transpose<'a, T: Real>(
+    weights: impl Iterator<Item = &'a Gates<T>>,
+    to: &mut Transposed<T>,
+) {
+    for (k, weights) in weights.enumerate() {
         for (to, weights) in to.iter_mut().zip(weights) {
             for (to, &weight) in to.iter_mut().zip(weights) {
                 to.as_flattened_mut()[k] = weight;

@@ -221,12 +221,18 @@ impl<'a, T: Real> Network<'a, T> {
         t: T,
         stamp: T,
     ) -> Self {
-        for (l, from) in weights.cells.iter().enumerate() {
-            shop.bench.cells[l].copy(from);
-            shop.bench.bars[l].clear(from.input.len());
-            transpose(shop.bench.cells[l].weights(), &mut shop.bench.transposed[l]);
-        }
         let page = shop.page(t).filter(|&page| shop.stamps[page] == stamp);
+        for (l, from) in weights.cells.iter().enumerate() {
+            shop.bench.cells[l].inputs = from.input.len();
+            if page.is_none() {
+                shop.bench.cells[l].copy(from);
+            }
+            shop.bench.bars[l].clear(from.input.len());
+            transpose(
+                from.input.iter().chain(from.hidden),
+                &mut shop.bench.transposed[l],
+            );
+        }
         Self {
             weights,
             shop,
@@ -296,7 +302,7 @@ impl<'a, T: Real> Network<'a, T> {
     }
 
     /// The transpose, right after [`recall`](Self::recall): from the cotangents of the outputs and of what is remembered after the
-    /// step, adds to those of what was remembered before it and of θ, and returns those of the features.
+    /// step, adds to those of what was remembered before it and of θ, and returns those of the features, if they are wanted.
     #[inline(always)]
     pub(super) fn backward<S: Simd>(
         &mut self,
@@ -307,6 +313,7 @@ impl<'a, T: Real> Network<'a, T> {
         next_bar: &Memory<T>,
         memory_bar: &mut Memory<T>,
         bar: &mut WeightsBar<'_, T>,
+        wants_features: bool,
     ) -> [[T; 2]; TILE] {
         let shop = &mut *self.shop;
         let trace = match self.place {
@@ -373,7 +380,9 @@ impl<'a, T: Real> Network<'a, T> {
                     sums[1][j] = T::fused(b, pre_bar[j], sums[1][j]);
                     sums[2][j] += pre_bar[j];
                 }
-                features_bar[r] = [dot(simd, first, pre_bar), dot(simd, second, pre_bar)];
+                if wants_features {
+                    features_bar[r] = [dot(simd, first, pre_bar), dot(simd, second, pre_bar)];
+                }
             }
             for (to, sum) in [first_bar, second_bar, bias_bar].into_iter().zip(&sums) {
                 add_scaled(to, T::ONE, sum);

@@ -350,6 +350,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
                 &next_bar.memories[number],
                 &mut bar.memories[number],
                 &mut theta_bar,
+                !g_bar.is_empty(),
             );
             let x_bar = tile_mut(bar.x, first);
             for (to, &bar) in x_bar.iter_mut().zip(x_next_bar) {

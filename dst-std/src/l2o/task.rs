@@ -110,15 +110,64 @@ impl<T: Real> Task<T> {
     }
 }
 
-/// to ← Wᵀ·weigh(W·x), where `weigh` is given the number of the first row and turns z into what multiplies the rows.
+/// Turns z of some rows, the first of which has this number, into what multiplies the rows in the second half of a pass. (A
+/// closure would not be compiled for the instruction set at hand.)
+trait Weigh<T> {
+    fn weigh(&mut self, first: usize, z: [T; ROWS]) -> [T; ROWS];
+}
+
+/// For the gradient: residuals (σ(z) − y)/n. Keeps σ(z) and sums up n·f.
+struct Residuals<'a, T> {
+    labels: &'a [T],
+    slopes: &'a mut [T],
+    share: T,
+    sum: T,
+}
+
+impl<T: Real> Weigh<T> for Residuals<'_, T> {
+    #[inline(always)]
+    fn weigh(&mut self, first: usize, z: [T; ROWS]) -> [T; ROWS] {
+        let (mut values, mut slopes) = ([T::ZERO; ROWS], [T::ZERO; ROWS]);
+        for i in 0..ROWS {
+            (values[i], slopes[i]) = T::softplus_and_slope(z[i]);
+        }
+        let mut weights = [T::ZERO; ROWS];
+        let rows = self.labels[first..].iter().zip(&mut self.slopes[first..]);
+        for (i, (&y, slope)) in rows.enumerate().take(ROWS) {
+            self.sum += values[i] - y * z[i];
+            *slope = slopes[i];
+            weights[i] = self.share * (slopes[i] - y);
+        }
+        weights
+    }
+}
+
+/// For a product with the Hessian: σ(1 − σ)·z/n.
+struct Curvatures<'a, T> {
+    slopes: &'a [T],
+    share: T,
+}
+
+impl<T: Real> Weigh<T> for Curvatures<'_, T> {
+    #[inline(always)]
+    fn weigh(&mut self, first: usize, z: [T; ROWS]) -> [T; ROWS] {
+        let mut weights = [T::ZERO; ROWS];
+        for ((weight, z), &slope) in weights.iter_mut().zip(z).zip(&self.slopes[first..]) {
+            *weight = self.share * slope * (T::ONE - slope) * z;
+        }
+        weights
+    }
+}
+
+/// to ← Wᵀ·weigh(W·x)
 struct Pass<'a, T, F> {
     data: &'a [T],
     x: &'a [T],
     to: &'a mut [T],
-    weigh: F,
+    weigh: &'a mut F,
 }
 
-impl<T: Real, F: FnMut(usize, [T; ROWS]) -> [T; ROWS]> WithSimd for Pass<'_, T, F> {
+impl<T: Real, F: Weigh<T>> WithSimd for Pass<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
@@ -127,7 +176,7 @@ impl<T: Real, F: FnMut(usize, [T; ROWS]) -> [T; ROWS]> WithSimd for Pass<'_, T, 
             data,
             x,
             to,
-            mut weigh,
+            weigh,
         } = self;
         let stride = x.len();
         let (x, to) = (T::vectors::<S>(x), T::vectors_mut::<S>(to));
@@ -146,7 +195,7 @@ impl<T: Real, F: FnMut(usize, [T; ROWS]) -> [T; ROWS]> WithSimd for Pass<'_, T, 
             for i in 0..ROWS {
                 z[i] = T::sum(simd, sums[i]);
             }
-            let weights = weigh(block * ROWS, z);
+            let weights = weigh.weigh(block * ROWS, z);
             let mut factors = [T::splat(simd, T::ZERO); ROWS];
             for i in 0..ROWS {
                 factors[i] = T::splat(simd, weights[i]);
@@ -179,35 +228,34 @@ impl<T: Real> Objective<T> for Task<T> {
 
     fn value_gradient(&self, x: &[T], gradient: &mut [T], tape: &mut [T], scratch: &mut [T]) -> T {
         let (wide, sum) = self.widen(x, scratch);
-        let share = T::ONE / T::from_count(self.size.samples);
-        let mut value = T::ZERO;
-        let weigh = |first: usize, z: [T; ROWS]| {
-            let mut weights = [T::ZERO; ROWS];
-            let rows = self.labels[first..].iter().zip(&mut tape[first..]);
-            for ((weight, z), (&y, slope)) in weights.iter_mut().zip(z).zip(rows) {
-                let (softplus, sigmoid) = T::softplus_and_slope(z);
-                value += softplus - y * z;
-                *slope = sigmoid;
-                *weight = share * (sigmoid - y);
-            }
-            weights
+        let mut residuals = Residuals {
+            labels: &self.labels,
+            slopes: tape,
+            share: T::ONE / T::from_count(self.size.samples),
+            sum: T::ZERO,
         };
-        Arch::new().dispatch(Pass { data: &self.data, x: wide, to: sum, weigh });
+        Arch::new().dispatch(Pass {
+            data: &self.data,
+            x: wide,
+            to: sum,
+            weigh: &mut residuals,
+        });
         gradient.copy_from_slice(&sum[..gradient.len()]);
-        share * value
+        residuals.share * residuals.sum
     }
 
     fn add_hessian_vector(&self, _: &[T], v: &[T], tape: &[T], out: &mut [T], scratch: &mut [T]) {
         let (wide, sum) = self.widen(v, scratch);
-        let share = T::ONE / T::from_count(self.size.samples);
-        let weigh = |first: usize, z: [T; ROWS]| {
-            let mut weights = [T::ZERO; ROWS];
-            for ((weight, z), &slope) in weights.iter_mut().zip(z).zip(&tape[first..]) {
-                *weight = share * slope * (T::ONE - slope) * z;
-            }
-            weights
+        let mut curvatures = Curvatures {
+            slopes: tape,
+            share: T::ONE / T::from_count(self.size.samples),
         };
-        Arch::new().dispatch(Pass { data: &self.data, x: wide, to: sum, weigh });
+        Arch::new().dispatch(Pass {
+            data: &self.data,
+            x: wide,
+            to: sum,
+            weigh: &mut curvatures,
+        });
         for (out, sum) in out.iter_mut().zip(&*sum) {
             *out += *sum;
         }
