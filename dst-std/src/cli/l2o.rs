@@ -5,15 +5,27 @@ use std::time::{Duration, Instant};
 
 use clap::{Subcommand, ValueEnum};
 
-use super::Failure;
 use super::arguments::{choice, not_negative, positive, positive_count};
 use super::common::{Parallel, Seeded, Speech};
-use crate::l2o::{Course, Feed, Model, Penalty, Recipe, Session, Size};
+use super::{Failure, output};
+use crate::experiments::l2o::{Entry, Kind, Table, table as shown};
+use crate::l2o::{
+    ASSETS, Asset, Contest, Course, Feed, Model, Penalty, Recipe, Session, Size, Trained, bench,
+};
 use crate::linalg::threads;
+use crate::machine;
 use crate::report::{Interrupt, Progress, try_to_write, write_file};
 
 /// Learning to optimise: recurrent networks that choose every step, trained through their own runs.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  dst l2o test                                          the networks of the program against GD, NAG and Adam
+  dst l2o test --weights mine.safetensors --dim 2048 --samples 1024
+  dst l2o train --out mine.safetensors                  500 steps; about 20 minutes on two cores
+  dst l2o train --out mine.safetensors --resume         goes on where it was killed
+  dst l2o train --penalty guarded --out guarded.safetensors
+  dst l2o bench --json")]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -22,11 +34,15 @@ pub(super) struct Args {
 #[derive(Subcommand)]
 enum Command {
     Train(Box<Train>),
+    Test(Test),
+    Bench(Measure),
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Train(args) => train(args),
+        Command::Test(args) => test(args),
+        Command::Bench(args) => measure(args),
     }
 }
 
@@ -34,6 +50,15 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 enum ModelName {
     Dm,
     Rnnprop,
+}
+
+impl ModelName {
+    fn model(self) -> Model {
+        match self {
+            Self::Dm => Model::Dm,
+            Self::Rnnprop => Model::RnnProp,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -109,10 +134,7 @@ const PERIOD: Duration = Duration::from_secs(120);
 
 impl Train {
     fn course(&self) -> Course {
-        let model = match self.model {
-            ModelName::Dm => Model::Dm,
-            ModelName::Rnnprop => Model::RnnProp,
-        };
+        let model = self.model.model();
         let recipe = Recipe {
             model,
             feed: if self.second_order {
@@ -211,5 +233,170 @@ fn resume(course: Course, checkpoint: &Path) -> Result<Session, Failure> {
     })?;
     Session::resume(course, &bytes).map_err(|error| {
         Failure::NoAnswer(format!("the checkpoint '{}' {error}", checkpoint.display()))
+    })
+}
+
+/// Test networks and classical methods on fresh problems.
+///
+/// f(x) along the runs, the iteration N at which f falls by 1e-5 or less (or rises), and f at that stop.
+#[derive(clap::Args)]
+struct Test {
+    /// Files of dst l2o train, or names of networks of the program (rnnprop-1); all of those if not given.
+    #[arg(long, value_name = "FILE|NAME", num_args = 1..)]
+    weights: Vec<String>,
+    /// Variables of a problem.
+    #[arg(long, value_name = "D", default_value = "512", value_parser = positive_count, allow_hyphen_values = true)]
+    dim: usize,
+    /// Examples of a problem.
+    #[arg(long, value_name = "N", default_value = "256", value_parser = positive_count, allow_hyphen_values = true)]
+    samples: usize,
+    /// Number of problems.
+    #[arg(long, value_name = "P", default_value = "256", value_parser = positive_count, allow_hyphen_values = true)]
+    problems: usize,
+    /// Steps of a run.
+    #[arg(long, value_name = "K", default_value = "1000", value_parser = positive_count, allow_hyphen_values = true)]
+    steps: usize,
+    /// The networks only, without GD, NAG and Adam.
+    #[arg(long)]
+    learned_only: bool,
+    #[command(flatten)]
+    parallel: Parallel,
+    #[command(flatten)]
+    speech: Speech,
+}
+
+/// The networks asked for, with their names.
+fn networks(names: &[String]) -> Result<Vec<(String, Trained)>, Failure> {
+    if names.is_empty() {
+        let all = ASSETS.iter();
+        return Ok(all
+            .map(|asset| (asset.name.to_owned(), asset.load()))
+            .collect());
+    }
+    let load = |name: &String| {
+        let trained = match Asset::named(name) {
+            Some(asset) => asset.load(),
+            None => Trained::load(Path::new(name)).map_err(Failure::NoAnswer)?,
+        };
+        Ok((name.clone(), trained))
+    };
+    names.iter().map(load).collect()
+}
+
+fn test(args: &Test) -> Result<(), Failure> {
+    let networks = networks(&args.weights)?;
+    let contest = Contest {
+        size: Size {
+            dim: args.dim,
+            samples: args.samples,
+        },
+        problems: args.problems,
+        steps: args.steps,
+    };
+    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
+    let progress = if args.speech.quiet {
+        Progress::hidden()
+    } else {
+        Progress::new()
+    };
+    let work = || {
+        let classics = if args.learned_only {
+            Vec::new()
+        } else {
+            contest.classics().to_vec()
+        };
+        let task = progress.task("testing", classics.len() + networks.len());
+        let mut entries = Vec::new();
+        for method in classics {
+            entries.push(Entry {
+                kind: Kind::Classical,
+                score: contest.classical(method),
+            });
+            task.advance(1);
+            if interrupt.raised() {
+                return Err(Failure::Interrupted("interrupted".to_owned()));
+            }
+        }
+        for (name, trained) in &networks {
+            entries.push(Entry {
+                kind: Kind::of(trained),
+                score: contest.learned(name, trained.model, &trained.theta),
+            });
+            task.advance(1);
+            if interrupt.raised() {
+                return Err(Failure::Interrupted("interrupted".to_owned()));
+            }
+        }
+        Ok(Table {
+            name: format!("{} problems", args.problems),
+            dim: args.dim,
+            entries,
+        })
+    };
+    let table = threads::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
+    output::print(args.speech.json, &table, |to| {
+        writeln!(
+            to,
+            "{} problems of {} examples in {} variables, {} steps from x = 0. N: f falls by 1e-5 or less, or rises.\n",
+            args.problems, args.samples, args.dim, args.steps
+        )?;
+        write!(to, "{}", shown(&table).to_text())
+    })
+}
+
+/// Measure a training step: seconds, operations per second, memory.
+#[derive(clap::Args)]
+struct Measure {
+    /// The network: dm or rnnprop.
+    #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = choice::<ModelName>)]
+    model: ModelName,
+    /// Problems per training step.
+    #[arg(long, value_name = "B", default_value = "64", value_parser = positive_count, allow_hyphen_values = true)]
+    batch: usize,
+    /// Variables of a problem, with half as many examples.
+    #[arg(long, value_name = "D", default_value = "512", value_parser = positive_count, allow_hyphen_values = true)]
+    dim: usize,
+    /// Steps measured, after one that warms up.
+    #[arg(long, value_name = "R", default_value = "5", value_parser = positive_count, allow_hyphen_values = true)]
+    repeat: usize,
+    #[command(flatten)]
+    parallel: Parallel,
+    #[command(flatten)]
+    speech: Speech,
+}
+
+fn measure(args: &Measure) -> Result<(), Failure> {
+    let recipe = Recipe {
+        batch: args.batch,
+        size: Size {
+            dim: args.dim,
+            samples: args.dim.div_ceil(2),
+        },
+        rate: 1e-3,
+        ..Recipe::paper(args.model.model())
+    };
+    let work = || bench(recipe, args.repeat).map_err(|error| Failure::NoAnswer(error.to_string()));
+    let result = threads::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
+    output::print(args.speech.json, &result, |to| {
+        let [median, least, most] = result.seconds;
+        writeln!(
+            to,
+            "{}: {median:.3} s per training step ({least:.3} to {most:.3}) on {} threads, and {:.3} s to draw its problems",
+            args.model.model().title(),
+            result.threads,
+            result.draw_seconds
+        )?;
+        writeln!(
+            to,
+            "  products with weights: {:.0} GFLOP, {:.0} GFLOP/s, {:.0} % of the {:.0} GFLOP/s that these threads do in registers",
+            result.gflop,
+            result.gflop_per_second,
+            100.0 * result.gflop_per_second / result.peak_gflop_per_second,
+            result.peak_gflop_per_second
+        )?;
+        let memory = result
+            .peak_bytes
+            .map_or("unknown".to_owned(), |peak| machine::bytes(peak as f64));
+        writeln!(to, "  memory at the most: {memory}")
     })
 }

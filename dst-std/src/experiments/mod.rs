@@ -9,6 +9,7 @@
 
 pub mod control;
 pub mod illustration;
+pub mod l2o;
 pub mod ola;
 pub mod validation;
 
@@ -80,6 +81,11 @@ pub const ALL: &[Experiment] = &[
         name: "validation",
         title: validation::TITLE,
         run: validation::experiment,
+    },
+    Experiment {
+        name: "l2o",
+        title: "Learning to optimise, with a penalty on the stopping time (Figure 3)",
+        run: l2o::experiment,
     },
     Experiment {
         name: "ola",

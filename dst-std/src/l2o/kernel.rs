@@ -313,7 +313,11 @@ pub(super) fn deactivate<T: Real, S: Simd>(
                 Above::Layer(inputs_bar) => {
                     h = T::plus(simd, h, T::vectors::<S>(&inputs_bar[r][0])[v]);
                 }
-                Above::Output { weights, weights_bar, bar } => {
+                Above::Output {
+                    weights,
+                    weights_bar,
+                    bar,
+                } => {
                     let a = T::splat(simd, bar[r]);
                     h = T::mul_add(simd, a, T::vectors::<S>(*weights)[v], h);
                     let to = &mut T::vectors_mut::<S>(*weights_bar)[v];

@@ -92,7 +92,10 @@ impl<T: Real> Cell<T> {
 
     fn clear(&mut self, inputs: usize) {
         self.inputs = inputs;
-        self.weights.as_flattened_mut().as_flattened_mut().fill(T::ZERO);
+        self.weights
+            .as_flattened_mut()
+            .as_flattened_mut()
+            .fill(T::ZERO);
         self.bias.as_flattened_mut().fill(T::ZERO);
     }
 
@@ -198,7 +201,11 @@ impl<'a, T: Real> Network<'a, T> {
         }
         // Whole numbers up to this are exact in single precision. A page does not live that long.
         let next = shop.stamp + T::ONE;
-        shop.stamp = if next < T::from_f64(1e7) { next } else { T::ONE };
+        shop.stamp = if next < T::from_f64(1e7) {
+            next
+        } else {
+            T::ONE
+        };
         let place = shop.page(t).map_or(Place::Nowhere, Place::Page);
         if let Place::Page(page) = place {
             shop.stamps[page] = shop.stamp;
@@ -347,7 +354,12 @@ impl<'a, T: Real> Network<'a, T> {
                 shop.bench.rows[r][j] = o[j] * t[j];
             }
         }
-        set_inputs(&mut shop.bench.inputs, shop.bench.cells[1].inputs, &shop.bench.rows, h1);
+        set_inputs(
+            &mut shop.bench.inputs,
+            shop.bench.cells[1].inputs,
+            &shop.bench.rows,
+            h1,
+        );
         shop.bench.pull(simd, 1, h1_bar);
         deactivate(
             simd,
@@ -358,7 +370,12 @@ impl<'a, T: Real> Network<'a, T> {
             &mut shop.bench.bars[0].bias,
             c0_bar,
         );
-        set_inputs(&mut shop.bench.inputs, shop.bench.cells[0].inputs, &trace.entry, h0);
+        set_inputs(
+            &mut shop.bench.inputs,
+            shop.bench.cells[0].inputs,
+            &trace.entry,
+            h0,
+        );
         shop.bench.pull(simd, 0, h0_bar);
         let mut features_bar = [[T::ZERO; 2]; TILE];
         let embedding = (self.weights.embedding, &mut *bar.embedding);

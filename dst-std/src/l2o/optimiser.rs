@@ -192,7 +192,13 @@ impl<T: Real> Features<T> {
 
     /// From the cotangents of the features and of m and v after the step, those of g and of m and v before.
     #[inline(always)]
-    fn pull(self, g: T, at: &Moments<T>, [a_bar, b_bar]: [T; 2], [m_next, v_next]: [T; 2]) -> [T; 3] {
+    fn pull(
+        self,
+        g: T,
+        at: &Moments<T>,
+        [a_bar, b_bar]: [T; 2],
+        [m_next, v_next]: [T; 2],
+    ) -> [T; 3] {
         let (keep, take) = (T::from_f64(DECAY), T::from_f64(1.0 - DECAY));
         let size = at.root + T::from_f64(TINY);
         let [a, b] = at.features;
@@ -211,10 +217,7 @@ impl<T: Real> Features<T> {
 
     /// The features of up to [`TILE`] coordinates, and m and v after the step.
     #[inline(always)]
-    fn of(
-        self,
-        (g, x, m, v): (&[T], &[T], &[T], &[T]),
-    ) -> ([[T; 2]; TILE], [T; TILE], [T; TILE]) {
+    fn of(self, (g, x, m, v): (&[T], &[T], &[T], &[T])) -> ([[T; 2]; TILE], [T; TILE], [T; TILE]) {
         let mut features = [[T::ZERO; 2]; TILE];
         let (mut m_next, mut v_next) = ([T::ZERO; TILE], [T::ZERO; TILE]);
         match self.model {
@@ -243,7 +246,11 @@ fn step<T: Real>(model: Model, out: T) -> (T, T) {
     match model {
         Model::Dm => {
             let value = T::elu(out);
-            let slope = if out < T::ZERO { value + T::ONE } else { T::ONE };
+            let slope = if out < T::ZERO {
+                value + T::ONE
+            } else {
+                T::ONE
+            };
             (scale * value, scale * slope)
         }
         Model::RnnProp => {
@@ -367,12 +374,15 @@ impl<T: Real> WithSimd for Backward<'_, T> {
                     }
                 }
                 Model::RnnProp => {
-                    let bars = tile_mut(bar.m, first).iter_mut().zip(tile_mut(bar.v, first));
+                    let bars = tile_mut(bar.m, first)
+                        .iter_mut()
+                        .zip(tile_mut(bar.v, first));
                     let next_bars = tile(next_bar.m, first).iter().zip(tile(next_bar.v, first));
                     let bars = g_bar.iter_mut().zip(bars).zip(next_bars);
                     for (r, ((g_bar, (m_bar, v_bar)), (&m_next, &v_next))) in bars.enumerate() {
                         let moments = features.moments(g[r], m[r], v[r]);
-                        let pulled = features.pull(g[r], &moments, features_bar[r], [m_next, v_next]);
+                        let pulled =
+                            features.pull(g[r], &moments, features_bar[r], [m_next, v_next]);
                         *g_bar = pulled[0];
                         *m_bar += pulled[1];
                         *v_bar += pulled[2];

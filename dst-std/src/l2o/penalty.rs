@@ -97,7 +97,10 @@ mod tests {
 
     #[test]
     fn where_each_penalty_sees_a_stop() {
-        let (literal, guarded) = (Penalty::Literal { weight: 1.0 }, Penalty::Guarded { from: 0 });
+        let (literal, guarded) = (
+            Penalty::Literal { weight: 1.0 },
+            Penalty::Guarded { from: 0 },
+        );
         let falls = [1.0, 0.5, 1e-4, 9.5e-5, 9.4e-5_f64];
         let stop = |penalty: Penalty, values: &[f64], from| match penalty.find(values, from) {
             Found::Stop(term) => Some((term.stop, term.weight > 0.0)),

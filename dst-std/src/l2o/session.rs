@@ -15,7 +15,9 @@ use super::weights::{Notes, Trained, bytes_of, file_of, numbers_of, open};
 const SETS_PER_SEED: u64 = 100_000;
 const VALIDATION: u64 = 90_000;
 /// The problems of the test.
-pub const TEST: u64 = 95_000;
+pub(super) const TEST: u64 = 95_000;
+/// Those on which classical methods are tuned.
+pub(super) const TUNING: u64 = 92_000;
 /// Initial weights come from this stream and the ones after it.
 const INITIAL: u64 = 2000;
 
@@ -99,10 +101,17 @@ impl Session {
 
     /// One step, and a validation if it is time. On an error (numbers that are not finite) the best weights so far remain.
     pub fn step(&mut self) -> Result<Line, String> {
-        let set = self.course.seed.wrapping_mul(SETS_PER_SEED).wrapping_add(self.done as u64);
+        let set = self
+            .course
+            .seed
+            .wrapping_mul(SETS_PER_SEED)
+            .wrapping_add(self.done as u64);
         self.trainer.draw(set);
         let report = self.trainer.step(self.done).map_err(|error| {
-            format!("training step {} has no finite gradient ({error})", self.done + 1)
+            format!(
+                "training step {} has no finite gradient ({error})",
+                self.done + 1
+            )
         })?;
         let loss = report.losses.iter().sum();
         let _ = write!(
@@ -137,9 +146,13 @@ impl Session {
 
     /// The mean of f over the steps of fresh runs.
     fn validate(&mut self) -> f64 {
-        self.validator.learned(&self.trainer.theta, VALIDATION, &mut self.values);
+        self.validator
+            .learned(&self.trainer.theta, VALIDATION, &mut self.values);
         let run = self.course.recipe.horizon() + 1;
-        let values = self.values.chunks_exact(run).flat_map(|values| &values[1..]);
+        let values = self
+            .values
+            .chunks_exact(run)
+            .flat_map(|values| &values[1..]);
         let sum: f64 = values.map(|&f| f64::from(f)).sum();
         sum / (self.course.validation_problems * (run - 1)).max(1) as f64
     }
@@ -148,7 +161,10 @@ impl Session {
     pub fn best(&self) -> Trained {
         let mut notes = self.notes();
         notes.insert("best_step".to_owned(), self.best_step.to_string());
-        notes.insert("validation".to_owned(), format!("{:e}", self.best_validation));
+        notes.insert(
+            "validation".to_owned(),
+            format!("{:e}", self.best_validation),
+        );
         Trained {
             model: self.course.recipe.model,
             theta: self.best.clone(),
@@ -203,7 +219,10 @@ impl Session {
             ("done", self.done.to_string()),
             ("updates", adam.updates.to_string()),
             ("best_step", self.best_step.to_string()),
-            ("best_validation", format!("{:x}", self.best_validation.to_bits())),
+            (
+                "best_validation",
+                format!("{:x}", self.best_validation.to_bits()),
+            ),
             ("log", self.log.clone()),
         ];
         notes.extend(numbers.map(|(key, value)| (key.to_owned(), value)));
@@ -221,7 +240,9 @@ impl Session {
                 || (key == "penalty" && session.may_follow(there, notes.get("done")));
             if !same {
                 let there = there.map_or("nothing", String::as_str);
-                return Err(format!("belongs to another training: {key} is {there}, not {value}"));
+                return Err(format!(
+                    "belongs to another training: {key} is {there}, not {value}"
+                ));
             }
         }
         let number = |key: &str| -> Result<u64, String> {
@@ -230,10 +251,14 @@ impl Session {
             u64::from_str_radix(text, radix).map_err(|_| format!("has no number '{key}'"))
         };
         let vector = |name: &str, to: &mut [f32]| -> Result<(), String> {
-            let view = file.tensor(name).map_err(|_| format!("has no vector '{name}'"))?;
+            let view = file
+                .tensor(name)
+                .map_err(|_| format!("has no vector '{name}'"))?;
             let numbers = numbers_of(view.data());
             if numbers.len() != to.len() || numbers.iter().any(|v| !v.is_finite()) {
-                return Err(format!("has a vector '{name}' of the wrong length or not finite"));
+                return Err(format!(
+                    "has a vector '{name}' of the wrong length or not finite"
+                ));
             }
             to.copy_from_slice(&numbers);
             Ok(())
@@ -248,7 +273,10 @@ impl Session {
         session.done = number("done")? as usize;
         session.best_step = number("best_step")? as usize;
         session.best_validation = f64::from_bits(number("best_validation")?);
-        session.log = notes.get("log").cloned().unwrap_or_else(|| HEADER.to_owned());
+        session.log = notes
+            .get("log")
+            .cloned()
+            .unwrap_or_else(|| HEADER.to_owned());
         Ok(session)
     }
 
@@ -256,7 +284,8 @@ impl Session {
         let done: Option<usize> = done.and_then(|done| done.parse().ok());
         match self.course.recipe.penalty {
             Penalty::Guarded { from } => {
-                penalty.is_some_and(|penalty| penalty == "none") && done.is_some_and(|done| done <= from)
+                penalty.is_some_and(|penalty| penalty == "none")
+                    && done.is_some_and(|done| done <= from)
             }
             _ => false,
         }

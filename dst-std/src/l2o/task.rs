@@ -71,7 +71,11 @@ impl<T: Real> Task<T> {
         for (l, truth) in self.truth.iter_mut().enumerate() {
             let at = (index * dim + l) as u64;
             let there = uniform(stream(1), at) < DENSITY;
-            *truth = if there { normal(SPARSE_STREAM + 3 * set, at) } else { 0.0 };
+            *truth = if there {
+                normal(SPARSE_STREAM + 3 * set, at)
+            } else {
+                0.0
+            };
         }
         let rows = self.data.chunks_exact_mut(self.stride.max(1));
         for (i, (row, label)) in rows.zip(&mut self.labels).enumerate() {
@@ -88,7 +92,11 @@ impl<T: Real> Task<T> {
                 }
             }
             let flipped = uniform(stream(2), at as u64) < FLIPPED;
-            *label = if (z >= 0.0) == flipped { T::ZERO } else { T::ONE };
+            *label = if (z >= 0.0) == flipped {
+                T::ZERO
+            } else {
+                T::ONE
+            };
         }
     }
 
@@ -96,7 +104,8 @@ impl<T: Real> Task<T> {
     pub fn curvature_at_zero(&self) -> f64 {
         let tape = vec![T::HALF; self.size.samples];
         let mut scratch = vec![T::ZERO; self.scratch_len()];
-        let (mut single, mut product) = (vec![T::ZERO; self.size.dim], vec![T::ZERO; self.size.dim]);
+        let (mut single, mut product) =
+            (vec![T::ZERO; self.size.dim], vec![T::ZERO; self.size.dim]);
         largest_eigenvalue(self.size.dim, |v, out| {
             for (to, &v) in single.iter_mut().zip(v) {
                 *to = T::from_f64(v);
@@ -172,12 +181,7 @@ impl<T: Real, F: Weigh<T>> WithSimd for Pass<'_, T, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self {
-            data,
-            x,
-            to,
-            weigh,
-        } = self;
+        let Self { data, x, to, weigh } = self;
         let stride = x.len();
         let (x, to) = (T::vectors::<S>(x), T::vectors_mut::<S>(to));
         for (block, data) in data.chunks_exact((ROWS * stride).max(1)).enumerate() {

@@ -120,7 +120,11 @@ impl<T: Real> Trainer<T> {
     /// # Panics
     /// If θ does not have the length of the model.
     pub fn new(recipe: Recipe, theta: Vec<T>) -> Self {
-        assert_eq!(theta.len(), recipe.model.theta_len(), "weights of the model");
+        assert_eq!(
+            theta.len(),
+            recipe.model.theta_len(),
+            "weights of the model"
+        );
         let task = Task::new(recipe.size);
         let mut workshop = Workshop::new(recipe.size.dim, 0);
         let optimiser = Optimiser::new(recipe.model, &task, recipe.feed, &mut workshop);
@@ -225,7 +229,12 @@ impl<T: Real> Trainer<T> {
             self.report.losses.push((share * loss).to_f64());
             self.adam.update(&mut self.theta, &self.sum, recipe.rate);
         }
-        let last: f64 = self.seats.iter().filter_map(|seat| seat.values.last()).map(|f| f.to_f64()).sum();
+        let last: f64 = self
+            .seats
+            .iter()
+            .filter_map(|seat| seat.values.last())
+            .map(|f| f.to_f64())
+            .sum();
         self.report.last = last / recipe.batch as f64;
         self.report.mean_stop = stop_sum as f64 / self.report.stops as f64;
         Ok(&self.report)
@@ -244,7 +253,10 @@ fn add<T: Real>(sum: &mut [T], term: &[T]) {
 }
 
 fn norm<T: Real>(v: &[T]) -> f64 {
-    v.iter().map(|v| v.to_f64() * v.to_f64()).sum::<f64>().sqrt()
+    v.iter()
+        .map(|v| v.to_f64() * v.to_f64())
+        .sum::<f64>()
+        .sqrt()
 }
 
 /// A segment of all runs.
@@ -264,7 +276,9 @@ impl<T: Real> Job<'_, T> {
     }
 
     fn one(self, seat: &mut Seat<T>, desk: &mut Desk<T>) -> Result<(), Error> {
-        let Recipe { model, feed, steps, .. } = self.recipe;
+        let Recipe {
+            model, feed, steps, ..
+        } = self.recipe;
         let optimiser = Optimiser::new(model, &seat.task, feed, &mut desk.workshop);
         if self.first == 0 {
             let x0 = &mut desk.last[..self.recipe.size.dim];
@@ -276,7 +290,9 @@ impl<T: Real> Job<'_, T> {
         let from = seat.values.len().saturating_sub(1);
         let weights = &desk.weights;
         weights[0].set(T::ZERO);
-        weights[1..].iter().for_each(|weight| weight.set(self.share()));
+        weights[1..]
+            .iter()
+            .for_each(|weight| weight.set(self.share()));
         let plan = Map
             .until(-T::MAX)
             .at_most(steps)

@@ -37,7 +37,10 @@ pub(super) fn bytes_of(numbers: impl IntoIterator<Item = f32>) -> Vec<u8> {
 /// And back.
 pub(super) fn numbers_of(bytes: &[u8]) -> Vec<f32> {
     let (numbers, _) = bytes.as_chunks::<4>();
-    numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+    numbers
+        .iter()
+        .map(|&bytes| f32::from_le_bytes(bytes))
+        .collect()
 }
 
 /// A file of named tensors.
@@ -62,7 +65,10 @@ pub(super) fn file_of(
 pub(super) fn open(bytes: &[u8]) -> Result<(SafeTensors<'_>, Notes), String> {
     let damaged = |error| format!("is not a whole safetensors file ({error})");
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
-    let entry = header.metadata().as_ref().and_then(|entries| entries.get(NOTES));
+    let entry = header
+        .metadata()
+        .as_ref()
+        .and_then(|entries| entries.get(NOTES));
     let notes = entry.and_then(|notes| serde_json::from_str(notes).ok());
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
     Ok((file, notes.unwrap_or_default()))
@@ -95,9 +101,12 @@ impl Trained {
         let tensors = model.tensors();
         for tensor in &tensors {
             let name = tensor.name;
-            let view = file
-                .tensor(name)
-                .map_err(|_| format!("has no tensor '{name}', so it is no {} network", model.name()))?;
+            let view = file.tensor(name).map_err(|_| {
+                format!(
+                    "has no tensor '{name}', so it is no {} network",
+                    model.name()
+                )
+            })?;
             if view.shape() != tensor.shape() {
                 return Err(format!(
                     "has '{name}' of shape {:?} instead of {:?}",
@@ -106,7 +115,10 @@ impl Trained {
                 ));
             }
             if view.dtype() != Dtype::F32 {
-                return Err(format!("has '{name}' of type {:?} instead of F32", view.dtype()));
+                return Err(format!(
+                    "has '{name}' of type {:?} instead of F32",
+                    view.dtype()
+                ));
             }
             for (index, value) in numbers_of(view.data()).into_iter().enumerate() {
                 if !value.is_finite() {
@@ -115,8 +127,15 @@ impl Trained {
                 theta[tensor.place(index)] = value;
             }
         }
-        if let Some(name) = file.names().iter().find(|name| tensors.iter().all(|t| t.name != **name)) {
-            return Err(format!("has a tensor '{name}' that no {} network has", model.name()));
+        if let Some(name) = file
+            .names()
+            .iter()
+            .find(|name| tensors.iter().all(|t| t.name != **name))
+        {
+            return Err(format!(
+                "has a tensor '{name}' that no {} network has",
+                model.name()
+            ));
         }
         Ok(Self {
             model,
@@ -129,7 +148,10 @@ impl Trained {
     pub fn load(path: &Path) -> Result<Self, String> {
         let bytes = read(path)?;
         Self::from_bytes(&bytes).map_err(|error| {
-            format!("the file '{}' {error}; choose weights that dst l2o train has written", path.display())
+            format!(
+                "the file '{}' {error}; choose weights that dst l2o train has written",
+                path.display()
+            )
         })
     }
 }
@@ -160,7 +182,11 @@ mod tests {
             let trained = some(model);
             let bytes = trained.to_bytes().unwrap();
             assert_eq!(Trained::from_bytes(&bytes).unwrap(), trained);
-            assert_eq!(trained.to_bytes().unwrap(), bytes, "the same bytes every time");
+            assert_eq!(
+                trained.to_bytes().unwrap(),
+                bytes,
+                "the same bytes every time"
+            );
         }
     }
 
@@ -174,7 +200,10 @@ mod tests {
         let mut not_finite = some(Model::Dm);
         not_finite.theta[0] = f32::NAN;
         let error = Trained::from_bytes(&not_finite.to_bytes().unwrap()).unwrap_err();
-        assert!(error.contains("'rnn.weight_ih_l0' that is not finite"), "{error}");
+        assert!(
+            error.contains("'rnn.weight_ih_l0' that is not finite"),
+            "{error}"
+        );
         let odd = |name: &str, shape: Vec<usize>| {
             let bytes = bytes_of(vec![0.0; shape.iter().product()]);
             let file = file_of(&[(name.to_owned(), shape, bytes)], &Notes::new()).unwrap();

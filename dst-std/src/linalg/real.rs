@@ -197,7 +197,10 @@ mod single {
         let r = k.mul_add(-LN_2_LOW, k.mul_add(-LN_2_HIGH, x));
         // The Taylor series to r⁷: on |r| ≤ ½ ln 2 its error is below a tenth of a unit in the last place.
         let p = r.mul_add(1.0 / 5040.0, 1.0 / 720.0);
-        let p = r.mul_add(r.mul_add(r.mul_add(r.mul_add(p, 1.0 / 120.0), 1.0 / 24.0), 1.0 / 6.0), 0.5);
+        let p = r.mul_add(
+            r.mul_add(r.mul_add(r.mul_add(p, 1.0 / 120.0), 1.0 / 24.0), 1.0 / 6.0),
+            0.5,
+        );
         let q = (r * r).mul_add(p, r);
         let k = shifted.to_bits().wrapping_sub(ROUND.to_bits());
         (f32::from_bits(k.wrapping_add(127) << 23), q)
@@ -295,7 +298,12 @@ mod tests {
         let functions: [(&str, f64, fn(f32) -> f32, fn(f64) -> f64); 5] = [
             ("tanh", 3.0, f32::fast_tanh, libm::tanh),
             ("elu", 3.0, f32::elu, elu),
-            ("exp", 3.0, |x| f32::exp_inside(x.clamp(-28.0, 28.0)), |x| libm::exp(x.clamp(-28.0, 28.0))),
+            (
+                "exp",
+                3.0,
+                |x| f32::exp_inside(x.clamp(-28.0, 28.0)),
+                |x| libm::exp(x.clamp(-28.0, 28.0)),
+            ),
             ("softplus", 2.0, |x| f32::softplus_and_slope(x).0, softplus),
             ("its slope", 3.0, |x| f32::softplus_and_slope(x).1, sigmoid),
         ];

@@ -77,7 +77,10 @@ mod tests {
     fn every_item_is_done_once() {
         for (threads, count) in [(1, 5), (2, 0), (2, 1), (3, 64)] {
             let mut items = vec![0; count];
-            with(threads, || each(&mut items, &|number, item| *item += number + 1)).unwrap();
+            with(threads, || {
+                each(&mut items, &|number, item| *item += number + 1)
+            })
+            .unwrap();
             assert!(items.iter().enumerate().all(|(i, &item)| item == i + 1));
         }
     }

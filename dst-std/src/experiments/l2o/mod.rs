@@ -1,0 +1,251 @@
+//! E3, the paper's Figure 3: learning to optimise logistic regression, with and without a penalty on the stopping time.
+//!
+//! The full experiment tests the networks that come with the program (`dst l2o train` made them, at the paper's size, three
+//! seeds); the quick one trains small ones on the spot. Both compare them with classical methods on problems that nothing
+//! was trained or tuned on, of the size of the training and four times as large.
+
+mod show;
+
+use serde::Serialize;
+
+use super::{Context, Failure};
+use crate::l2o::{
+    ASSETS, Contest, Course, EPSILON, Feed, Model, Penalty, Recipe, Score, Session, Size, Trained,
+};
+use crate::report::Section;
+
+pub use show::{section, table};
+
+/// What to compare.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The problems, each set with a name.
+    pub contests: Vec<(String, Contest)>,
+    /// Trainings to make; without any, the networks of the program.
+    pub courses: Vec<Course>,
+}
+
+const fn size(dim: usize) -> Size {
+    Size {
+        dim,
+        samples: dim / 2,
+    }
+}
+
+impl Config {
+    /// The paper's sizes, with the networks of the program.
+    pub fn paper() -> Self {
+        Self {
+            contests: contests(512, 256, 1000),
+            courses: Vec::new(),
+        }
+    }
+
+    /// Small networks, trained now.
+    pub fn quick(seed: u64) -> Self {
+        let course = |model, penalty| Course {
+            recipe: Recipe {
+                penalty,
+                size: size(32),
+                batch: 8,
+                segments: 4,
+                steps: 10,
+                feed: Feed::Detached,
+                ..Recipe::paper(model)
+            },
+            seed,
+            steps: 80,
+            validate_every: 20,
+            validation_problems: 8,
+        };
+        Self {
+            contests: contests(32, 32, 200),
+            courses: vec![
+                course(Model::Dm, Penalty::None),
+                course(Model::RnnProp, Penalty::None),
+                course(Model::RnnProp, Penalty::Literal { weight: 1.0 }),
+                course(Model::RnnProp, Penalty::Guarded { from: 40 }),
+            ],
+        }
+    }
+}
+
+fn contests(dim: usize, problems: usize, steps: usize) -> Vec<(String, Contest)> {
+    let contest = |dim| Contest {
+        size: size(dim),
+        problems,
+        steps,
+    };
+    vec![
+        (format!("d = {dim}, as trained"), contest(dim)),
+        (
+            format!("d = {}, four times as large", 4 * dim),
+            contest(4 * dim),
+        ),
+    ]
+}
+
+/// What kind of method an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// GD, NAG or Adam.
+    Classical,
+    /// L2O-DM.
+    Dm,
+    /// L2O-RNNprop.
+    Plain,
+    /// The same with λ·N.
+    Literal,
+    /// The same with the guarded penalty.
+    Guarded,
+}
+
+impl Kind {
+    /// Of a network, as its file tells.
+    pub fn of(trained: &Trained) -> Self {
+        let penalty = trained.notes.get("penalty").map_or("", String::as_str);
+        match (trained.model, penalty.split(' ').next()) {
+            (Model::Dm, _) => Self::Dm,
+            (_, Some("literal")) => Self::Literal,
+            (_, Some("guarded")) => Self::Guarded,
+            _ => Self::Plain,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Classical => "classical",
+            Self::Dm => "L2O-DM",
+            Self::Plain => "RNNprop",
+            Self::Literal => "RNNprop-Time, literal",
+            Self::Guarded => "RNNprop-Time, guarded",
+        }
+    }
+}
+
+/// A method on a set of problems.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    /// What it is.
+    pub kind: Kind,
+    /// What it is worth.
+    pub score: Score,
+}
+
+/// A set of problems, and how all methods did on it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Table {
+    /// Which problems.
+    pub name: String,
+    /// Variables.
+    pub dim: usize,
+    /// The methods.
+    pub entries: Vec<Entry>,
+}
+
+impl Table {
+    /// The entries of a kind.
+    pub fn of(&self, kind: Kind) -> impl Iterator<Item = &Score> {
+        let entries = self.entries.iter().filter(move |entry| entry.kind == kind);
+        entries.map(|entry| &entry.score)
+    }
+}
+
+/// Everything.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Results {
+    /// One table per set of problems.
+    pub tables: Vec<Table>,
+    /// ε of the stop test.
+    pub epsilon: f64,
+    /// Was it cut short?
+    pub interrupted: bool,
+}
+
+/// Runs it.
+pub fn run(config: &Config, context: &Context) -> Result<Results, Failure> {
+    let work =
+        || networks(config, context).and_then(|networks| compare(config, &networks, context));
+    crate::linalg::threads::with(context.threads, work).map_err(Failure::NoAnswer)?
+}
+
+fn networks(config: &Config, context: &Context) -> Result<Vec<Trained>, Failure> {
+    if config.courses.is_empty() {
+        return Ok(ASSETS.iter().map(|asset| asset.load()).collect());
+    }
+    let steps = config.courses.iter().map(|course| course.steps).sum();
+    let task = context.progress.task("training small networks", steps);
+    let train = |course: &Course| {
+        let mut session = Session::new(*course);
+        while !session.is_finished() {
+            if context.interrupted() {
+                return Err(Failure::Interrupted);
+            }
+            session.step().map_err(Failure::NoAnswer)?;
+            task.advance(1);
+        }
+        Ok(session.best())
+    };
+    config.courses.iter().map(train).collect()
+}
+
+fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<Results, Failure> {
+    let mut results = Results {
+        tables: Vec::new(),
+        epsilon: EPSILON,
+        interrupted: false,
+    };
+    let methods = config.contests.len() * (networks.len() + 4);
+    let task = context.progress.task("testing optimisers", methods);
+    for (name, contest) in &config.contests {
+        let mut entries = Vec::new();
+        for method in contest.classics() {
+            if context.interrupted() {
+                break;
+            }
+            entries.push(Entry {
+                kind: Kind::Classical,
+                score: contest.classical(method),
+            });
+            task.advance(1);
+        }
+        for trained in networks {
+            if context.interrupted() {
+                break;
+            }
+            let kind = Kind::of(trained);
+            let seed = trained.notes.get("seed").map_or("?", String::as_str);
+            let name = format!("{}, seed {seed}", kind.title());
+            entries.push(Entry {
+                kind,
+                score: contest.learned(name, trained.model, &trained.theta),
+            });
+            task.advance(1);
+        }
+        if context.interrupted() {
+            results.interrupted = true;
+            break;
+        }
+        results.tables.push(Table {
+            name: name.clone(),
+            dim: contest.size.dim,
+            entries,
+        });
+    }
+    if results.tables.is_empty() {
+        return Err(Failure::Interrupted);
+    }
+    Ok(results)
+}
+
+/// The entry of the registry.
+pub fn experiment(context: &Context) -> Result<Section, Failure> {
+    let config = if context.quick {
+        Config::quick(context.seed)
+    } else {
+        Config::paper()
+    };
+    let results = run(&config, context)?;
+    Ok(section(&config, &results))
+}

@@ -1,0 +1,64 @@
+//! Networks that come with the program, trained by `dst l2o train` at the paper's size.
+
+use super::weights::Trained;
+
+/// A network that comes with the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Asset {
+    /// As the command line knows it: model, penalty, seed.
+    pub name: &'static str,
+    bytes: &'static [u8],
+}
+
+macro_rules! assets {
+    ($($name:literal),* $(,)?) => {
+        /// All of them.
+        pub const ASSETS: &[Asset] = &[$(Asset {
+            name: $name,
+            bytes: include_bytes!(concat!("../../assets/", $name, ".safetensors")),
+        }),*];
+    };
+}
+
+assets! {
+    "rnnprop-1",
+}
+
+impl Asset {
+    /// Its weights.
+    ///
+    /// # Panics
+    /// If the program was built with a damaged file; a test looks.
+    pub fn load(&self) -> Trained {
+        Trained::from_bytes(self.bytes).expect("a file that was tested")
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        ASSETS.iter().find(|asset| asset.name == name).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_network_is_what_its_name_says() {
+        for asset in ASSETS {
+            let trained = asset.load();
+            let note = |key: &str| trained.notes.get(key).cloned().unwrap_or_default();
+            let penalty = note("penalty");
+            let penalty = match penalty.split(' ').next() {
+                Some("none") | None => String::new(),
+                Some(penalty) => format!("-{penalty}"),
+            };
+            let name = format!("{}{penalty}-{}", trained.model.name(), note("seed"));
+            assert_eq!(name, asset.name);
+            assert_eq!(
+                (note("dim"), note("batch")),
+                ("512".to_owned(), "64".to_owned())
+            );
+        }
+    }
+}
