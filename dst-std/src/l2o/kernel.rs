@@ -231,17 +231,11 @@ fn within_reach<T: Real>(x: T) -> T {
     if x < -T::REACH { -T::REACH } else { x }
 }
 
-/// The gates in place of what goes into them, and c′ = f·c + i·g, h′ = o·tanh c′.
+/// The gates of one coordinate in place of what goes into them: i, f, o = σ, g = tanh.
 ///
 /// Divisions are what a processor is slowest at: the four gates share one, 1/a = b·1/(ab).
 #[inline(always)]
-pub(super) fn activate<T: Real>(
-    gates: &mut Gates<T>,
-    c: &Row<T>,
-    c_next: &mut Row<T>,
-    tanh_c: &mut Row<T>,
-    h_next: &mut Row<T>,
-) {
+fn open_gates<T: Real>(gates: &mut Gates<T>) {
     let [i, f, g, o] = gates;
     for j in 0..WIDTH {
         // σ(x) = 1/(1 + e⁻ˣ), and tanh x = −m/(2 + m) with m = e^{−2|x|} − 1, which does not cancel for small x.
@@ -257,9 +251,46 @@ pub(super) fn activate<T: Real>(
         f[j] = of_input * of_i;
         o[j] = of_output * of_g;
         g[j] = T::with_sign(m * (of_output * of_o), g[j]);
+    }
+}
+
+/// c′ = f·c + i·g and h′ = o·tanh c′, for one coordinate.
+#[inline(always)]
+fn pass_gates<T: Real>(
+    [i, f, g, o]: &Gates<T>,
+    c: &Row<T>,
+    c_next: &mut Row<T>,
+    tanh_c: &mut Row<T>,
+    h_next: &mut Row<T>,
+) {
+    for j in 0..WIDTH {
         c_next[j] = T::fused(f[j], c[j], i[j] * g[j]);
         tanh_c[j] = T::fast_tanh(c_next[j]);
         h_next[j] = o[j] * tanh_c[j];
+    }
+}
+
+/// The nonlinearities of a layer on a tile. In two rounds: each is a short chain of operations that wait for one another, so
+/// that the processor finds other coordinates to go on with.
+#[inline(always)]
+pub(super) fn activate<T: Real>(
+    gates: &mut [Gates<T>; TILE],
+    c: &Rows<T>,
+    c_next: &mut Rows<T>,
+    tanh_c: &mut Rows<T>,
+    h_next: &mut Rows<T>,
+) {
+    for gates in gates.iter_mut() {
+        open_gates(gates);
+    }
+    for r in 0..TILE {
+        pass_gates(
+            &gates[r],
+            &c[r],
+            &mut c_next[r],
+            &mut tanh_c[r],
+            &mut h_next[r],
+        );
     }
 }
 

@@ -143,7 +143,6 @@ struct Bench<T> {
     inputs: [Inputs<T>; TILE],
     gate_bars: [Gates<T>; TILE],
     inputs_bar: [[Row<T>; 2]; TILE],
-    rows: Rows<T>,
     memory: Memory<T>,
 }
 
@@ -160,7 +159,6 @@ impl<T: Real> Workshop<T> {
             inputs: [[T::ZERO; 2 * WIDTH]; TILE],
             gate_bars: [[[T::ZERO; WIDTH]; 4]; TILE],
             inputs_bar: [[[T::ZERO; WIDTH]; 2]; TILE],
-            rows,
             memory: [rows; 4],
         };
         Box::new(Self {
@@ -347,19 +345,15 @@ impl<'a, T: Real> Network<'a, T> {
             &mut shop.bench.bars[1].bias,
             c1_bar,
         );
-        // h′ of the first layer, which went into the second.
-        for r in 0..TILE {
+        // What went into the second layer is h′ = o·tanh c′ of the first.
+        let inputs = shop.bench.cells[1].inputs;
+        for (r, to) in shop.bench.inputs.iter_mut().enumerate() {
             let ([_, _, _, o], t) = (&first.gates[r], &first.tanh_c[r]);
             for j in 0..WIDTH {
-                shop.bench.rows[r][j] = o[j] * t[j];
+                to[j] = o[j] * t[j];
             }
+            to[inputs..inputs + WIDTH].copy_from_slice(&h1[r]);
         }
-        set_inputs(
-            &mut shop.bench.inputs,
-            shop.bench.cells[1].inputs,
-            &shop.bench.rows,
-            h1,
-        );
         shop.bench.pull(simd, 1, h1_bar);
         deactivate(
             simd,
@@ -448,15 +442,7 @@ impl<T: Real> LayerTrace<T> {
         c_next: &mut Rows<T>,
     ) {
         gates(simd, &cell.bias, inputs, cell.weights(), &mut self.gates);
-        for r in 0..TILE {
-            activate(
-                &mut self.gates[r],
-                &c[r],
-                &mut c_next[r],
-                &mut self.tanh_c[r],
-                &mut h_next[r],
-            );
-        }
+        activate(&mut self.gates, c, c_next, &mut self.tanh_c, h_next);
     }
 
     #[inline(always)]
