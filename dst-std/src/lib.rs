@@ -6,7 +6,8 @@
 //! ```text
 //!  data ─► problems ─┐                                       ┌─► report: plots, tables, the page ─► files
 //!  linalg ───────────┼─► systems and objectives of dst-core ─┤
-//!  learned, control ─┘        │             │                └─► cli: `dst …`, for people or as JSON
+//!  learned, l2o, ────┤        │             │                │
+//!  control           ┘        │             │                └─► cli: `dst …`, for people or as JSON
 //!                             ▼             ▼
 //!                  ode: the truth     tune, experiments
 //! ```
@@ -16,6 +17,7 @@
 //! | [`linalg`] | products, factorisations, vectorised functions; [`linalg::threads`] alone decides how many threads there are |
 //! | [`data`], [`problems`] | LIBSVM files, synthetic sets; quadratics, smooth SVM, logistic regression |
 //! | [`learned`] | algorithms with many parameters: the diagonal preconditioner of the validation |
+//! | [`l2o`] | learning to optimise: L2O-DM and L2O-RNNprop, trained with and without a stopping-time penalty |
 //! | [`ode`] | adaptive Dormand–Prince, events, the gradient of an event's time |
 //! | [`tune`], [`control`] | hyperparameters, and the knobs of a controller, by descending a stopping time |
 //! | [`experiments`], [`report`] | a configuration in, plain results out; how they are shown |

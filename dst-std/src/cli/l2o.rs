@@ -1,5 +1,6 @@
 //! `dst l2o`: learning to optimise. Train a network, test it against classical methods, measure a training step.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -61,11 +62,23 @@ impl ModelName {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// What --penalty says; the details come from other arguments.
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum PenaltyName {
     None,
-    Literal,
+    Literal(f64),
     Guarded,
+}
+
+fn penalty(text: &str) -> Result<PenaltyName, String> {
+    match text {
+        "none" => Ok(PenaltyName::None),
+        "literal" => Ok(PenaltyName::Literal(1.0)),
+        "guarded" => Ok(PenaltyName::Guarded),
+        number => not_negative(number)
+            .map(PenaltyName::Literal)
+            .map_err(|_| "must be none, literal, guarded or a number".to_owned()),
+    }
 }
 
 /// Train a network on random logistic regressions.
@@ -78,13 +91,10 @@ struct Train {
     /// The network: dm (11551 weights) or rnnprop (15001).
     #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = choice::<ModelName>)]
     model: ModelName,
-    /// What is added to the loss: none; literal, lambda times the stopping time, as the paper has it; guarded, which counts
-    /// honest stops only.
-    #[arg(long, value_name = "P", default_value = "none", value_parser = choice::<PenaltyName>)]
+    /// What is added to the loss: none; literal, the stopping time as the paper has it, or a number, which is its weight;
+    /// guarded, which counts honest stops only.
+    #[arg(long, value_name = "P", default_value = "none", value_parser = penalty, allow_hyphen_values = true)]
     penalty: PenaltyName,
-    /// literal: the weight of the stopping time.
-    #[arg(long, value_name = "L", default_value = "1", value_parser = not_negative, allow_hyphen_values = true)]
-    lambda: f64,
     /// guarded: training steps without it at the beginning.
     #[arg(long, value_name = "N", default_value = "150", value_parser = super::arguments::count, allow_hyphen_values = true)]
     warm_up: usize,
@@ -118,7 +128,7 @@ struct Train {
     /// Where the weights go.
     #[arg(long, value_name = "FILE.safetensors")]
     out: PathBuf,
-    /// Go on from FILE.checkpoint.
+    /// Go on from FILE.checkpoint, if it is there.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
@@ -144,9 +154,7 @@ impl Train {
             },
             penalty: match self.penalty {
                 PenaltyName::None => Penalty::None,
-                PenaltyName::Literal => Penalty::Literal {
-                    weight: self.lambda,
-                },
+                PenaltyName::Literal(weight) => Penalty::Literal { weight },
                 PenaltyName::Guarded => Penalty::Guarded { from: self.warm_up },
             },
             size: Size {
@@ -223,14 +231,19 @@ fn train_here(args: &Train) -> Result<(), Failure> {
     save(&session)
 }
 
+/// Goes on from a checkpoint. Without one the training was killed before it made its first, and begins again.
 fn resume(course: Course, checkpoint: &Path) -> Result<Session, Failure> {
-    let bytes = std::fs::read(checkpoint).map_err(|error| {
-        Failure::NoAnswer(format!(
-            "there is no checkpoint '{}' to resume from ({}); start without --resume",
-            checkpoint.display(),
-            error.kind()
-        ))
-    })?;
+    let bytes = match std::fs::read(checkpoint) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Session::new(course)),
+        Err(error) => {
+            return Err(Failure::NoAnswer(format!(
+                "the checkpoint '{}' cannot be read: {}; start without --resume",
+                checkpoint.display(),
+                error.kind()
+            )));
+        }
+    };
     Session::resume(course, &bytes).map_err(|error| {
         Failure::NoAnswer(format!("the checkpoint '{}' {error}", checkpoint.display()))
     })

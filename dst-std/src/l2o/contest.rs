@@ -18,7 +18,7 @@ pub struct Contest {
 }
 
 /// Step sizes from which that of Adam is chosen.
-pub const ADAM_GRID: [f64; 7] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
+pub const ADAM_GRID: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 
 impl Contest {
     fn runner(&self, model: Model) -> Runner<f32> {

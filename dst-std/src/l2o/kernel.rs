@@ -181,7 +181,7 @@ pub(super) fn add_outer<T: Real, S: Simd>(
     // A layer has 60 inputs, or 32.
     if S::REGISTER_COUNT < 32 {
         add_outer_by::<T, S, 2>(simd, inputs, gate_bars, weights_bar);
-    } else if weights_bar.len() % 6 == 0 {
+    } else if weights_bar.len().is_multiple_of(6) {
         add_outer_by::<T, S, 6>(simd, inputs, gate_bars, weights_bar);
     } else {
         add_outer_by::<T, S, 4>(simd, inputs, gate_bars, weights_bar);
@@ -333,11 +333,9 @@ pub(super) fn deactivate<T: Real, S: Simd>(
             sums[g] = T::vectors::<S>(&sum[g])[v];
         }
         for r in 0..TILE {
-            let mut gate = [one; 4];
-            for g in 0..4 {
-                gate[g] = T::vectors::<S>(&kept.gates[r][g])[v];
-            }
-            let [i, f, g, o] = gate;
+            let [i, f, g, o] = &kept.gates[r];
+            let (i, f) = (T::vectors::<S>(i)[v], T::vectors::<S>(f)[v]);
+            let (g, o) = (T::vectors::<S>(g)[v], T::vectors::<S>(o)[v]);
             let t = T::vectors::<S>(&kept.tanh_c[r])[v];
             let mut h = T::vectors::<S>(&h_bar[r])[v];
             match &mut above {

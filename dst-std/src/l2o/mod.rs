@@ -1,4 +1,26 @@
-//! Learning to optimise: recurrent networks that update every coordinate, trained through their own runs.
+//! Learning to optimise: recurrent networks that choose the step of every coordinate, trained through their own runs.
+//!
+//! ```text
+//!  Task: logistic regression, drawn by number ──┐
+//!  Model, θ ─► Network on tiles (kernel) ───────┼─► Optimiser: a System of dst-core, x⁺ = F(θ, x)
+//!                                               │        │ Plan::record over a segment, all states kept
+//!                                               │        ▼
+//!  Penalty: where does a run stop? ─► weights of f(x_k) ─► one backward sweep ─► Trainer::step ─► MetaAdam
+//!                                                                                     │
+//!  Session: validation, checkpoints ◄─────────────────────────────────────────────────┘ ─► Trained: safetensors
+//!  Contest: Runner, Classical ─► Score: f along the way, N and f at the stop
+//! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `kernel`, `network` | the products and nonlinearities of two LSTM layers, forward and transposed, in either precision |
+//! | `model` | L2O-DM and L2O-RNNprop: where their weights lie, and what PyTorch calls them |
+//! | `optimiser` | one of them on one problem, as a system of dst-core |
+//! | `task` | the problems |
+//! | `training`, `meta_adam`, `penalty` | a training step, with or without the stopping time in its loss |
+//! | `session`, `weights`, `assets` | a whole training that can be killed, its files, and the networks that come with the program |
+//! | `runs`, `score`, `contest` | learned and classical methods on the same problems, and what they are worth |
+//! | `bench` | seconds and operations of a training step |
 
 mod assets;
 mod bench;

@@ -314,10 +314,8 @@ impl<'a, T: Real> Network<'a, T> {
         simd: S,
         tile: usize,
         (features, memory): (&[[T; 2]; TILE], &Memory<T>),
-        out_bar: &[T; TILE],
-        next_bar: &Memory<T>,
-        memory_bar: &mut Memory<T>,
-        bar: &mut WeightsBar<'_, T>,
+        (out_bar, next_bar): (&[T; TILE], &Memory<T>),
+        (memory_bar, bar): (&mut Memory<T>, &mut WeightsBar<'_, T>),
         wants_features: bool,
     ) -> [[T; 2]; TILE] {
         let shop = &mut *self.shop;

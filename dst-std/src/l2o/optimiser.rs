@@ -353,10 +353,8 @@ impl<T: Real> WithSimd for Backward<'_, T> {
                 simd,
                 number,
                 (&inputs, memory),
-                &out_bar,
-                &next_bar.memories[number],
-                &mut bar.memories[number],
-                &mut theta_bar,
+                (&out_bar, &next_bar.memories[number]),
+                (&mut bar.memories[number], &mut theta_bar),
                 !g_bar.is_empty(),
             );
             let x_bar = tile_mut(bar.x, first);

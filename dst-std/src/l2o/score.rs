@@ -40,7 +40,7 @@ pub fn stop<T: Real>(values: &[T]) -> Option<usize> {
     // Not finite any more: it has risen beyond all bounds.
     falls
         .enumerate()
-        .find_map(|(k, fall)| (!(fall > T::from_f64(EPSILON))).then_some(k + 1))
+        .find_map(|(k, fall)| (fall.is_nan() || fall <= T::from_f64(EPSILON)).then_some(k + 1))
 }
 
 /// The value below which a share of them lies; missing ones count as infinite.
@@ -79,7 +79,7 @@ impl Score {
         let at_stop: Vec<f64> = stops.iter().map(|&(n, run)| run[n].to_f64()).collect();
         let rises = stops
             .iter()
-            .filter(|&&(n, run)| !(run[n] <= run[n - 1]))
+            .filter(|&&(n, run)| run[n] > run[n - 1] || run[n].is_nan())
             .count();
         let some = |value: f64| (!stops.is_empty()).then_some(value / stops.len() as f64);
         let steps_to = LEVELS.map(|level| {

@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::l2o::{
-    ASSETS, Contest, Course, EPSILON, Feed, Model, Penalty, Recipe, Score, Session, Size, Trained,
+    ASSETS, Asset, Contest, Course, EPSILON, Feed, Model, Penalty, Recipe, Score, Session, Size,
+    Trained,
 };
 use crate::report::Section;
 
@@ -172,7 +173,7 @@ pub fn run(config: &Config, context: &Context) -> Result<Results, Failure> {
 
 fn networks(config: &Config, context: &Context) -> Result<Vec<Trained>, Failure> {
     if config.courses.is_empty() {
-        return Ok(ASSETS.iter().map(|asset| asset.load()).collect());
+        return Ok(ASSETS.iter().map(Asset::load).collect());
     }
     let steps = config.courses.iter().map(|course| course.steps).sum();
     let task = context.progress.task("training small networks", steps);

@@ -114,12 +114,15 @@ pub fn table(table: &Table) -> Cells {
     for entry in &table.entries {
         let score = &entry.score;
         let [low, median, high] = score.stop_quartiles;
-        let shown =
-            |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.0}"));
+        let shown = |value: Option<f64>| value.map_or("∞".to_owned(), |n| format!("{n:.0}"));
+        let quartiles = match low {
+            Some(_) => format!("{}–{}", shown(low), shown(high)),
+            None => "–".to_owned(),
+        };
         let mut row: Vec<Cell> = vec![
             score.name.clone().into(),
             steps(median),
-            format!("{}–{}", shown(low), shown(high)).into(),
+            quartiles.into(),
             percent(score.stopped),
             percent(score.rises),
             score.f_at_stop[0].into(),
