@@ -3,7 +3,7 @@
 //! A [`Workshop`] holds what that needs besides the weights, made once for many steps: aligned copies of the weights, room for
 //! a tile, and *pages*, on which the forward pass leaves what the transpose would otherwise compute again.
 
-use pulp::Simd;
+use pulp::{NullaryFnOnce, Simd};
 
 use super::kernel::{
     Above, Gates, HIDDEN, Inputs, Kept, Row, Rows, TILE, Transposed, WIDTH, activate, add_outer,
@@ -277,9 +277,23 @@ impl<'a, T: Real> Network<'a, T> {
         let [first_cell, second_cell] = &shop.bench.cells;
         let inputs = &mut shop.bench.inputs;
         set_inputs(inputs, first_cell.inputs, &trace.entry, h0);
-        first.run(simd, first_cell, inputs, c0, h0_next, c0_next);
+        simd.vectorize(Run {
+            simd,
+            cell: first_cell,
+            inputs,
+            trace: first,
+            c: c0,
+            next: (h0_next, c0_next),
+        });
         set_inputs(inputs, second_cell.inputs, h0_next, h1);
-        second.run(simd, second_cell, inputs, c1, h1_next, c1_next);
+        simd.vectorize(Run {
+            simd,
+            cell: second_cell,
+            inputs,
+            trace: second,
+            c: c1,
+            next: (h1_next, c1_next),
+        });
         for (out, h) in trace.out.iter_mut().zip(h1_next) {
             *out = dot(simd, h, self.weights.out) + self.weights.out_bias[0];
         }
@@ -330,19 +344,20 @@ impl<'a, T: Real> Network<'a, T> {
         for &out_bar in out_bar {
             bar.out_bias[0] += out_bar;
         }
-        deactivate(
+        simd.vectorize(Deactivate {
             simd,
-            &second.kept(c1),
-            Above::Output {
+            kept: second.kept(c1),
+            above: Above::Output {
                 weights: self.weights.out,
                 weights_bar: &mut *bar.out,
                 bar: out_bar,
             },
-            (h1_next_bar, c1_next_bar),
-            &mut shop.bench.gate_bars,
-            &mut shop.bench.bars[1].bias,
-            c1_bar,
-        );
+            h_bar: h1_next_bar,
+            c_bar: c1_next_bar,
+            gate_bars: &mut shop.bench.gate_bars,
+            bias_bar: &mut shop.bench.bars[1].bias,
+            c_before_bar: c1_bar,
+        });
         // What went into the second layer is h′ = o·tanh c′ of the first.
         let inputs = shop.bench.cells[1].inputs;
         for (r, to) in shop.bench.inputs.iter_mut().enumerate() {
@@ -352,23 +367,30 @@ impl<'a, T: Real> Network<'a, T> {
             }
             to[inputs..inputs + WIDTH].copy_from_slice(&h1[r]);
         }
-        shop.bench.pull(simd, 1, h1_bar);
-        deactivate(
+        simd.vectorize(Pull {
             simd,
-            &first.kept(c0),
-            Above::Layer(&shop.bench.inputs_bar),
-            (h0_next_bar, c0_next_bar),
-            &mut shop.bench.gate_bars,
-            &mut shop.bench.bars[0].bias,
-            c0_bar,
-        );
-        set_inputs(
-            &mut shop.bench.inputs,
-            shop.bench.cells[0].inputs,
-            &trace.entry,
-            h0,
-        );
-        shop.bench.pull(simd, 0, h0_bar);
+            bench: &mut shop.bench,
+            layer: 1,
+            h_bar: h1_bar,
+        });
+        simd.vectorize(Deactivate {
+            simd,
+            kept: first.kept(c0),
+            above: Above::Layer(&shop.bench.inputs_bar),
+            h_bar: h0_next_bar,
+            c_bar: c0_next_bar,
+            gate_bars: &mut shop.bench.gate_bars,
+            bias_bar: &mut shop.bench.bars[0].bias,
+            c_before_bar: c0_bar,
+        });
+        let inputs = shop.bench.cells[0].inputs;
+        set_inputs(&mut shop.bench.inputs, inputs, &trace.entry, h0);
+        simd.vectorize(Pull {
+            simd,
+            bench: &mut shop.bench,
+            layer: 0,
+            h_bar: h0_bar,
+        });
         let mut features_bar = [[T::ZERO; 2]; TILE];
         let embedding = (self.weights.embedding, &mut *bar.embedding);
         if let ([first, second, _], [first_bar, second_bar, bias_bar]) = embedding {
@@ -428,51 +450,109 @@ fn set_inputs<T: Real>(
     }
 }
 
-impl<T: Real> LayerTrace<T> {
-    #[inline(always)]
-    fn run<S: Simd>(
-        &mut self,
-        simd: S,
-        cell: &Cell<T>,
-        inputs: &[Inputs<T>; TILE],
-        c: &Rows<T>,
-        h_next: &mut Rows<T>,
-        c_next: &mut Rows<T>,
-    ) {
-        gates(simd, &cell.bias, inputs, cell.weights(), &mut self.gates);
-        activate(&mut self.gates, c, c_next, &mut self.tanh_c, h_next);
-    }
+// The parts that do the work are functions of their own, compiled once for each instruction set and used for both layers:
+// all in one would take the compiler minutes.
 
+/// A layer on a tile.
+struct Run<'a, T, S> {
+    simd: S,
+    cell: &'a Cell<T>,
+    inputs: &'a [Inputs<T>; TILE],
+    trace: &'a mut LayerTrace<T>,
+    c: &'a Rows<T>,
+    /// h and c after the step.
+    next: (&'a mut Rows<T>, &'a mut Rows<T>),
+}
+
+impl<T: Real, S: Simd> NullaryFnOnce for Run<'_, T, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self {
+            simd,
+            cell,
+            inputs,
+            trace: LayerTrace { gates: to, tanh_c },
+            c,
+            next: (h_next, c_next),
+        } = self;
+        gates(simd, &cell.bias, inputs, cell.weights(), to);
+        activate(to, c, c_next, tanh_c, h_next);
+    }
+}
+
+/// The transpose of its nonlinearities.
+struct Deactivate<'a, T, S> {
+    simd: S,
+    kept: Kept<'a, T>,
+    above: Above<'a, T>,
+    h_bar: &'a Rows<T>,
+    c_bar: &'a Rows<T>,
+    gate_bars: &'a mut [Gates<T>; TILE],
+    bias_bar: &'a mut Gates<T>,
+    c_before_bar: &'a mut Rows<T>,
+}
+
+impl<T: Real, S: Simd> NullaryFnOnce for Deactivate<'_, T, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        deactivate(
+            self.simd,
+            &self.kept,
+            self.above,
+            (self.h_bar, self.c_bar),
+            self.gate_bars,
+            self.bias_bar,
+            self.c_before_bar,
+        );
+    }
+}
+
+/// The transpose of its products: from the cotangents of its gates adds to those of its weights and of its hidden state, and
+/// leaves those of its inputs, followed by zeros.
+struct Pull<'a, T, S> {
+    simd: S,
+    bench: &'a mut Bench<T>,
+    layer: usize,
+    h_bar: &'a mut Rows<T>,
+}
+
+impl<T: Real, S: Simd> NullaryFnOnce for Pull<'_, T, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self {
+            simd,
+            bench,
+            layer,
+            h_bar,
+        } = self;
+        let inputs = bench.cells[layer].inputs;
+        let weights_bar = bench.bars[layer].weights_mut();
+        add_outer(simd, &bench.inputs, &bench.gate_bars, weights_bar);
+        let transposed = &bench.transposed[layer];
+        pull_gates(simd, &bench.gate_bars, transposed, &mut bench.inputs_bar);
+        for (bar, h_bar) in bench.inputs_bar.iter_mut().zip(h_bar) {
+            let hidden = &bar.as_flattened()[inputs..][..HIDDEN];
+            for (to, &bar) in h_bar.iter_mut().zip(hidden) {
+                *to += bar;
+            }
+            bar[0][HIDDEN..].fill(T::ZERO);
+        }
+    }
+}
+
+impl<T: Real> LayerTrace<T> {
     #[inline(always)]
     fn kept<'a>(&'a self, c: &'a Rows<T>) -> Kept<'a, T> {
         Kept {
             gates: &self.gates,
             c,
             tanh_c: &self.tanh_c,
-        }
-    }
-}
-
-impl<T: Real> Bench<T> {
-    /// From the cotangents of the gates of layer l: adds to those of its weights and of its hidden state, and leaves those of its
-    /// inputs, followed by zeros.
-    #[inline(always)]
-    fn pull<S: Simd>(&mut self, simd: S, l: usize, h_bar: &mut Rows<T>) {
-        let inputs = self.cells[l].inputs;
-        let weights_bar = self.bars[l].weights_mut();
-        add_outer(simd, &self.inputs, &self.gate_bars, weights_bar);
-        pull_gates(
-            simd,
-            &self.gate_bars,
-            &self.transposed[l],
-            &mut self.inputs_bar,
-        );
-        for (bar, h_bar) in self.inputs_bar.iter_mut().zip(h_bar) {
-            let hidden = &bar.as_flattened()[inputs..][..HIDDEN];
-            for (to, &bar) in h_bar.iter_mut().zip(hidden) {
-                *to += bar;
-            }
-            bar[0][HIDDEN..].fill(T::ZERO);
         }
     }
 }
