@@ -8,8 +8,11 @@
 //! Both runs do the same arithmetic in the same order, so that they end at the same step with the same bits;
 //! `overhead` insists on that, because a faster loop that computes something else proves nothing.
 
+pub mod compare;
 mod hand;
+pub mod results;
 mod systems;
+pub mod turns;
 pub mod valgrind;
 
 pub use hand::by_hand;

@@ -45,6 +45,21 @@ enum Command {
     },
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
+    /// Ours beside JAX, equinox, diffrax, PyTorch, torchdiffeq and scipy, by turns: answers, times, memory.
+    ///
+    /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
+    /// quarter of an hour; wants a machine with nothing else to do.
+    Compare {
+        /// Fewer and smaller cases; the results go to the target folder.
+        #[arg(long)]
+        quick: bool,
+        /// One comparison only.
+        #[arg(long, value_parser = ["steps", "events", "ola", "checkpoints"])]
+        only: Option<String>,
+        /// A Python that has the packages of dst-bench/peers/requirements.txt; nothing is installed then.
+        #[arg(long)]
+        python: Option<std::path::PathBuf>,
+    },
     /// The C library: header, programs under sanitisers and valgrind, then as firmware under QEMU.
     TestC {
         /// Leaves out the firmware.
@@ -89,6 +104,11 @@ fn main() -> ExitCode {
             suite::each(chosen.map(|m| (m.core, || jobs::cross::run(&cargo, m, options))))
         }
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
+        Command::Compare {
+            quick,
+            only,
+            python,
+        } => suite::told(jobs::compare::run(&cargo, quick, only.as_deref(), python)),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
         Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
         Command::CLib { target, small, out } => {

@@ -6,6 +6,7 @@ pub(crate) mod c_header;
 pub(crate) mod c_lib;
 mod c_reference;
 mod clippy;
+pub(crate) mod compare;
 pub(crate) mod cross;
 mod docs;
 mod fmt;
