@@ -10,6 +10,7 @@
 
 pub mod compare;
 mod hand;
+pub mod hot;
 pub mod results;
 mod systems;
 pub mod turns;

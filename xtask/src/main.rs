@@ -60,6 +60,27 @@ enum Command {
         #[arg(long)]
         python: Option<std::path::PathBuf>,
     },
+    /// What got slower: instructions of the hot paths against dst-bench/baseline.txt, or against another commit.
+    Bench {
+        /// Builds this commit too, counts both and times them by turns.
+        #[arg(long, value_name = "COMMIT")]
+        against: Option<String>,
+        /// Writes the baseline anew.
+        #[arg(long, conflicts_with = "against")]
+        write: bool,
+    },
+    /// How cost grows with dimension, steps, slots and threads; writes dst-bench/RESULTS.md and growth.svg.
+    Growth {
+        /// Stops a decade earlier; the results go to the target folder.
+        #[arg(long)]
+        quick: bool,
+    },
+    /// What a stranger meets: a fresh clone, an empty cargo home, the two commands of the README, timed.
+    CleanClone {
+        /// The first command only; the second takes half an hour.
+        #[arg(long)]
+        first: bool,
+    },
     /// The C library: header, programs under sanitisers and valgrind, then as firmware under QEMU.
     TestC {
         /// Leaves out the firmware.
@@ -109,6 +130,11 @@ fn main() -> ExitCode {
             only,
             python,
         } => suite::told(jobs::compare::run(&cargo, quick, only.as_deref(), python)),
+        Command::Bench { against, write } => {
+            suite::told(jobs::bench::run(&cargo, against.as_deref(), write))
+        }
+        Command::Growth { quick } => suite::told(jobs::growth::run(&cargo, quick)),
+        Command::CleanClone { first } => jobs::clean_clone::run(&cargo, first),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
         Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
         Command::CLib { target, small, out } => {

@@ -12,6 +12,8 @@ use dst_std::experiments::validation::{Basis, Instance, Method, Problem, Run, Sl
 use dst_std::linalg::threads;
 use dst_std::ode::{Options, event_gradient};
 use dst_std::problems::{Margins, SmoothSvm};
+use dst_std::report::{Interrupt, Progress};
+use dst_std::tune::{self, Config, Kind, tune};
 
 /// Our side of a comparison.
 #[derive(Parser)]
@@ -51,6 +53,8 @@ enum Question {
         #[arg(long, default_value_t = 1000)]
         iterations: usize,
     },
+    /// Tuning heavy ball on a quadratic, many starts side by side.
+    Tune,
 }
 
 /// The validation problem.
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
             } => steps(problem, *step, *slots),
             Question::Event { problem, rtol } => event(problem, *rtol),
             Question::Ola { data, iterations } => ola(data, *iterations),
+            Question::Tune => tuning(),
         }
         .map_err(|e| e.to_string())
     });
@@ -167,6 +172,24 @@ fn ola(data: &str, iterations: usize) -> Done {
         let answer = Answer {
             steps: Some(ola.adaptations()),
             value: Some(ola.value()),
+            ..Answer::default()
+        };
+        Ok((answer, Vec::new()))
+    })
+}
+
+fn tuning() -> Done {
+    let problem = tune::Problem::built_in(Kind::Quadratic, 0.0, 1)?;
+    let config = Config {
+        rounds: 10,
+        ..Config::new(tune::Method::HeavyBall)
+    };
+    let before = resident_mb();
+    serve(before, None, || {
+        let found = tune(&config, &problem, &Progress::hidden(), &Interrupt::never())
+            .map_err(|error| error.to_string())?;
+        let answer = Answer {
+            value: Some(found.tuned.training.mean),
             ..Answer::default()
         };
         Ok((answer, Vec::new()))
