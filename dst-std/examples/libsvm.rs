@@ -2,7 +2,9 @@
 //!
 //! Prints:
 //! ```text
-//! x
+//! flowers-logistic (16 × 3)
+//! textbook: step 0.0082, momentum 0.900: more than 2000 iterations on held-out starts
+//! tuned: step 0.1039, momentum 0.967: 936 iterations on held-out starts
 //! ```
 use std::process::ExitCode;
 

@@ -45,6 +45,8 @@ enum Command {
     },
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
+    /// The examples print what their headers say.
+    Examples,
     /// Ours beside JAX, equinox, diffrax, PyTorch, torchdiffeq and scipy, by turns: answers, times, memory.
     ///
     /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
@@ -125,6 +127,7 @@ fn main() -> ExitCode {
             suite::each(chosen.map(|m| (m.core, || jobs::cross::run(&cargo, m, options))))
         }
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
+        Command::Examples => suite::each([("examples", || jobs::examples::run(&cargo))]),
         Command::Compare {
             quick,
             only,
