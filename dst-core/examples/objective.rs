@@ -7,6 +7,8 @@
 //! step 0.267, momentum 0.707: 81 iterations
 //! step 0.291, momentum 0.698: 72 iterations
 //! ```
+#![allow(clippy::indexing_slicing)] // θ has two entries, and so has its gradient
+
 use std::iter::once;
 
 use dst_core::methods::HeavyBall;

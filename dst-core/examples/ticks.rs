@@ -13,6 +13,8 @@
 //! tick 8: solved after 147 iterations
 //! tick 67: raising the gain by 0.01 changes the time by -0.364
 //! ```
+#![allow(clippy::indexing_slicing)] // θ has one entry, and so has its gradient
+
 use dst_core::{
     AdjointState, Error, Euler, Integrator, Memory, Progress, RunState, Status, formula,
 };

@@ -18,7 +18,7 @@ const FLOWERS: &str = "\
 -1 1:6.0 2:2.5\n-1 1:5.1 2:1.9\n-1 1:5.9 2:2.1\n-1 1:5.6 2:1.8\n-1 1:5.8 2:2.2\n-1 1:6.6 2:2.1\n-1 1:4.5 2:1.7\n-1 1:6.3 2:1.8\n";
 
 fn main() -> ExitCode {
-    match run(std::env::args().nth(1)) {
+    match run(std::env::args().nth(1).as_deref()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("error: {reason}");
@@ -27,13 +27,13 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(file: Option<String>) -> Result<(), String> {
-    let examples = match &file {
+fn run(file: Option<&str>) -> Result<(), String> {
+    let examples = match file {
         Some(path) => read_libsvm_file(path.as_ref()),
         None => read_libsvm(FLOWERS.as_bytes(), "flowers"),
     }
     .map_err(|e| e.to_string())?; // names the line and column of what cannot be read
-    let name = file.as_deref().unwrap_or("flowers");
+    let name = file.unwrap_or("flowers");
     let problem = Problem::on_data(Kind::Logistic, name, examples, 1e-3)?;
     println!("{} ({})", problem.name, problem.size);
 
