@@ -3,7 +3,7 @@
 //!
 //! Every point is a process of its own, because a process does not give back the memory that it once had.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use clap::Parser;
@@ -29,8 +29,8 @@ struct Args {
 
 /// Checkpoint slots where nothing else is said.
 const SLOTS: usize = 10;
-/// The time at which the flow of 100 variables has |∇f|² = 1e-3, about: so many steps need h = T/N.
-const TIME: f64 = 20.9;
+/// The time at which the flow of 100 variables has |∇f|² = 1e-2, about: so many steps need h = T/N.
+const TIME: f64 = 11.08;
 
 fn main() -> ExitCode {
     match run(&Args::parse()) {
@@ -66,17 +66,18 @@ fn run(args: &Args) -> Result<(), String> {
     let dims = [100, 316, 1000, 3162, 10_000, 31_623, 100_000];
     let by_dim = dims[..dims.len() - 2 * last]
         .iter()
-        .map(|&dim| gradient(dim as f64, dim, 0.1, SLOTS))
+        .map(|&dim| gradient(dim as f64, (dim, 0.1, "1e-3"), SLOTS))
         .collect::<Result<Vec<_>, _>>()?;
     let counts = [100.0, 1e3, 1e4, 1e5, 1e6];
     let by_steps = counts[..counts.len() - last]
         .iter()
-        .map(|&steps| gradient(steps, 100, TIME / steps, SLOTS))
+        .map(|&steps| gradient(steps, (100, TIME / steps, "1e-2"), SLOTS))
         .collect::<Result<Vec<_>, _>>()?;
     let slots = [2, 3, 5, 10, 20, 50, 100, 1000, 5000];
+    let h = if args.quick { 0.06 } else { 0.006 };
     let by_slots = slots
         .iter()
-        .map(|&slots| gradient(slots as f64, 1000, 0.006 * (1 + 9 * last) as f64, slots))
+        .map(|&slots| gradient(slots as f64, (1000, h, "1e-3"), slots))
         .collect::<Result<Vec<_>, _>>()?;
     let by_threads = thread_counts()
         .map(throughput)
@@ -130,13 +131,16 @@ fn ours(arguments: &[String]) -> Result<Side, String> {
     let mut command =
         Command::new(here.with_file_name(format!("ours{}", std::env::consts::EXE_SUFFIX)));
     command.args(arguments);
-    Side::start(command, Path::new("/dev/null"))
+    let log = std::env::temp_dir().join(format!("dst-growth-{}.log", std::process::id()));
+    let side = Side::start(command, &log);
+    let _ = std::fs::remove_file(log);
+    side
 }
 
-/// Runs and gradients of the validation problem with reflections, from ε = 1e-3.
-fn gradient(x: f64, dim: usize, h: f64, slots: usize) -> Result<Point, String> {
+/// Runs and gradients of the validation problem with reflections, for these d, h and ε.
+fn gradient(x: f64, (dim, h, eps): (usize, f64, &str), slots: usize) -> Result<Point, String> {
     eprintln!("d = {dim}, h = {h:.1e}, {slots} slots");
-    let words = format!("steps --basis hh8 --dim {dim} --step {h:e} --slots {slots}");
+    let words = format!("steps --basis hh8 --dim {dim} --step {h:e} --eps {eps} --slots {slots}");
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     let mut side = ours(&words)?;
     let turns = (5.0 / side.turn()?).clamp(0.0, 8.0) as usize;
@@ -283,8 +287,9 @@ fn section(what: &[(&str, &[Point])], batches: &[Batch]) -> String {
         format!("{seconds} s on {} threads", b.threads)
     });
     format!(
-        "## How cost grows\n\nRun and gradient of the validation problem with eight reflections (`hh8`), ε = 1e-3. Against dimension: \
-         h = 0.1, {SLOTS} slots. Against steps: d = 100, {SLOTS} slots, h = T/N. Against slots: d = 1000. A unit of work is an \
+        "## How cost grows\n\nRun and gradient of the validation problem with eight reflections (`hh8`). Against dimension: \
+         ε = 1e-3, h = 0.1, {SLOTS} slots. Against steps: d = 100, ε = 1e-2, {SLOTS} slots, h = T/N. Against slots: d = 1000, \
+         ε = 1e-3. A unit of work is an \
          evaluation of A or a pullback, counted as if N were known beforehand.\n\n![growth](growth.svg)\n\n{}\nTuning heavy ball on a \
          quadratic of 100 variables, 16 starts side by side: {}; {}. {}\n",
         table.to_markdown(),
