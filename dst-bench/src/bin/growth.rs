@@ -52,6 +52,8 @@ struct Point {
     work: f64,
     /// What the engine asks for.
     asked_mb: f64,
+    /// What it would ask for to keep every state with its record.
+    all_mb: f64,
 }
 
 impl Point {
@@ -158,7 +160,10 @@ fn gradient(x: f64, (dim, h, eps): (usize, f64, &str), slots: usize) -> Result<P
     };
     let dims = problem.build()?.system.dims();
     let used = slots.min(steps);
-    let asked = rows_len(dims, 1) + params_len(dims) + slots_len(dims, 1, used, false);
+    let megabytes = |slots: usize, records: bool| {
+        let entries = rows_len(dims, 1) + params_len(dims) + slots_len(dims, 1, slots, records);
+        (size_of::<f64>() * entries) as f64 / 1e6
+    };
     Ok(Point {
         x,
         steps,
@@ -166,7 +171,8 @@ fn gradient(x: f64, (dim, h, eps): (usize, f64, &str), slots: usize) -> Result<P
         added_mb,
         // Backwards, every step is evaluated once more for its record, and pulled back.
         work: (optimum(steps, used) + 2 * steps) as f64,
-        asked_mb: (size_of::<f64>() * asked) as f64 / 1e6,
+        asked_mb: megabytes(used, false),
+        all_mb: megabytes(steps, true),
     })
 }
 
@@ -216,7 +222,7 @@ fn time(title: &str, x: Axis, points: &[Point], theory: impl Fn(&Point) -> f64) 
         )
 }
 
-/// A plot of memory, with what the engine asks for.
+/// A plot of memory, with what the engine asks for, and what it would ask for without checkpoints.
 fn memory(title: &str, x: Axis, points: &[Point]) -> Plot {
     let floor = 1e-3;
     Plot::new(title)
@@ -233,6 +239,11 @@ fn memory(title: &str, x: Axis, points: &[Point]) -> Plot {
             Series::new("asked for", points.iter().map(|p| (p.x, p.asked_mb)))
                 .grey()
                 .dashed(),
+        )
+        .line(
+            Series::new("every state kept", points.iter().map(|p| (p.x, p.all_mb)))
+                .grey()
+                .dotted(),
         )
 }
 

@@ -33,26 +33,14 @@ pub(crate) fn run(cargo: &Cargo, against: Option<&str>, write: bool) -> Result<(
     }
 }
 
-/// The program `hot` of this commit, built in a work tree of its own; a commit is built once.
+/// The program `hot` of this commit, built in a folder of its own; a commit is built once.
 fn built(cargo: &Cargo, folder: &Path, commit: &str) -> Result<PathBuf, String> {
     let name = format!("{commit}^{{commit}}");
     let hash = git(cargo, &["rev-parse", "--verify", "--quiet", &name])
         .map_err(|_| format!("--against: git knows no commit '{commit}'"))?;
     let tree = folder.join(hash.trim());
     if !tree.join("Cargo.toml").is_file() {
-        let place = tree.to_string_lossy().into_owned();
-        git(cargo, &["worktree", "prune"])?;
-        git(
-            cargo,
-            &[
-                "worktree",
-                "add",
-                "--detach",
-                "--force",
-                &place,
-                hash.trim(),
-            ],
-        )?;
+        unpacked(cargo, hash.trim(), &tree)?;
     }
     let program = tree.join("dst-bench/src/bin/hot.rs");
     if !program.is_file() {
@@ -81,6 +69,27 @@ fn built(cargo: &Cargo, folder: &Path, commit: &str) -> Result<PathBuf, String> 
         return Err(format!("commit '{commit}' does not build: {status}"));
     }
     Ok(target.join("release/hot"))
+}
+
+/// The files of a commit, without git knowing of it: a work tree would have to be taken off its list again.
+fn unpacked(cargo: &Cargo, hash: &str, tree: &Path) -> Result<(), String> {
+    let archive = tree.with_extension("tar");
+    let file = archive.to_string_lossy().into_owned();
+    std::fs::create_dir_all(tree).map_err(|e| format!("{}: {e}", tree.display()))?;
+    git(cargo, &["archive", "--format=tar", "--output", &file, hash])?;
+    let status = Command::new("tar")
+        .arg("-xf")
+        .arg(&archive)
+        .arg("-C")
+        .arg(tree)
+        .status()
+        .map_err(|e| format!("tar does not start: {e}"))?;
+    let _ = std::fs::remove_file(archive);
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("tar -xf {file}: {status}"))
+    }
 }
 
 /// What git answers.
