@@ -5,7 +5,7 @@ use std::fmt::Write;
 use dst_std::linalg::threads;
 use dst_std::report::{Axis, Plot, Series, Table, panels};
 
-use super::cases::{Comparison, Contestant};
+use super::cases::{Comparison, Contestant, Question};
 use super::contest::{Contest, Line, Measured, plain};
 use crate::turns::median;
 
@@ -58,12 +58,11 @@ fn numbers(measured: &Measured, ours: bool) -> Vec<String> {
         .fold(f64::INFINITY, f64::min);
     let most = measured.seconds.iter().copied().fold(0.0, f64::max);
     let ratio = format!("{:.2}", measured.ratio);
-    let (before, peak) = measured.memory_mb;
     vec![
         seconds(median(measured.seconds.iter().copied())),
         format!("{}–{}", seconds(least), seconds(most)),
         if ours { "1".to_owned() } else { ratio },
-        format!("{:.1} MB", (peak - before).max(0.0)),
+        format!("{:.1} MB", added(measured)),
         if ours {
             String::new()
         } else {
@@ -114,16 +113,13 @@ pub fn machine(contests: &[Contest]) -> String {
     out
 }
 
-/// Time and memory of all cases of a comparison.
+/// Time by ours and memory, for all cases of the gradient of a number of steps.
 pub fn picture(contests: &[Contest]) -> String {
     let names: Vec<String> = contests
         .iter()
-        .map(|contest| match contest.steps {
-            Some(steps) => format!(
-                "{}, N = {steps}",
-                contest.case.name.split(" (").next().unwrap_or("")
-            ),
-            None => contest.case.name.clone(),
+        .map(|contest| match (contest.case.question, contest.steps) {
+            (Question::Steps { dim, .. }, Some(steps)) => format!("{dim} × {steps}"),
+            _ => contest.case.name.clone(),
         })
         .collect();
     let mut who: Vec<Contestant> = Vec::new();
@@ -134,24 +130,30 @@ pub fn picture(contests: &[Contest]) -> String {
     }
     let plot = |title: &str, label: &str, value: &dyn Fn(&Measured) -> f64| {
         let mut plot = Plot::new(title)
-            .x(Axis::names("", &names))
+            .x(Axis::names("variables × steps", &names))
             .y(Axis::log(label))
-            .size(100.0 * names.len().max(3) as f64, 260.0);
+            .size(90.0 * names.len().max(3) as f64, 240.0);
         for (i, by) in who.iter().enumerate() {
             let points = contests.iter().enumerate().filter_map(|(case, contest)| {
                 let line = contest.lines.iter().find(|line| line.by == *by)?;
                 Some((case as f64, value(line.result.as_ref().ok()?)))
             });
-            let series = Series::new(plain(by.name()), points).colour(i).markers();
-            plot = plot.line(if i < 2 { series.thick() } else { series });
+            let series = Series::new(plain(by.name()), points);
+            plot = plot.line(series.colour(i).only_markers());
         }
         plot
     };
-    let time = plot("Run and gradient: time", "seconds", &|m| {
-        median(m.seconds.iter().copied())
-    });
-    let memory = plot("Memory added", "MB", &|m| {
-        (m.memory_mb.1 - m.memory_mb.0).max(0.1)
-    });
+    let time = plot(
+        "Run and gradient of a stopping time: time by dst's",
+        "ratio",
+        &|m| m.ratio,
+    );
+    let memory = plot("The same: memory added", "MB", &added);
     panels(&[time, memory], 1)
+}
+
+/// What the run and its gradient added to the process, in MB; pages are counted, so less than some cannot be seen.
+fn added(measured: &Measured) -> f64 {
+    let (before, peak) = measured.memory_mb;
+    (peak - before).max(0.1)
 }
