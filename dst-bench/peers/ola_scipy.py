@@ -14,7 +14,7 @@ from turns import serve
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--data", choices=["a1a", "w3a"], required=True)
-parser.add_argument("--iterations", type=int, default=1000)
+parser.add_argument("--iterations", type=int, default=500)
 args = parser.parse_args()
 
 rows, features, groups = {"a1a": (1605, 123, 14), "w3a": (4912, 300, 12)}[args.data]

@@ -50,7 +50,7 @@ enum Question {
         /// a1a or w3a
         #[arg(long)]
         data: String,
-        #[arg(long, default_value_t = 1000)]
+        #[arg(long, default_value_t = 500)]
         iterations: usize,
     },
     /// Tuning heavy ball on a quadratic, many starts side by side.
