@@ -1,15 +1,25 @@
-//! What the engine costs over a loop written by hand, counted in instructions.
+//! What dst costs: against a loop written by hand, against its own past, against other systems, and as problems grow.
 //!
-//! Times on a shared machine vary by more than the overhead that is looked for; the number of instructions that a
-//! run retires does not vary at all. So two programs: `steps` makes one run, with the engine or by hand, and
-//! `overhead` counts the instructions of `steps` under callgrind at N and at 2N steps. The difference divided by N is
-//! the cost of one step, free of start-up, argument parsing and printing.
+//! Times on a shared machine vary by more than the differences that are looked for. So what can be counted is counted, because the
+//! number of instructions that a run retires does not vary at all; and what has to be timed runs by turns with what it is
+//! compared with ([`turns`]). Answers are compared before times are: a faster loop that computes something else proves nothing.
 //!
-//! Both runs do the same arithmetic in the same order, so that they end at the same step with the same bits;
-//! `overhead` insists on that, because a faster loop that computes something else proves nothing.
+//! | programs | what |
+//! |---|---|
+//! | `overhead`, `steps` | instructions of one Euler step, by the engine and by hand: at N and at 2N steps under callgrind, so that start-up does not count |
+//! | `slower`, `hot` | the hot paths ([`hot`]) against `baseline.txt` or an earlier commit |
+//! | `compare`, `ours` | other systems side by side ([`compare`]), their scripts in `peers/` |
+//! | `growth`, `ours` | time and memory against dimension, steps, slots and threads |
+//! | `dense_step` | a step with a large dense matrix against one reading of it |
+//!
+//! `RESULTS.md` ([`results`]) is written by `compare` and `growth`. `cargo xtask` starts them; see CONTRIBUTING.
 
+pub mod compare;
 mod hand;
+pub mod hot;
+pub mod results;
 mod systems;
+pub mod turns;
 pub mod valgrind;
 
 pub use hand::by_hand;

@@ -16,6 +16,11 @@ pub fn peak_memory() -> Option<u64> {
     kilobytes("/proc/self/status", "VmHWM:")
 }
 
+/// The bytes that this process has in memory now.
+pub fn resident_memory() -> Option<u64> {
+    kilobytes("/proc/self/status", "VmRSS:")
+}
+
 /// The number after `name`, which Linux gives in kilobytes.
 fn kilobytes(file: &str, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(file).ok()?;
@@ -72,6 +77,7 @@ mod tests {
             );
             assert_eq!(must_fit("nothing", 0.0, "take less"), Ok(()));
             assert!(peak_memory().is_some_and(|peak| peak > 1 << 20));
+            assert!(resident_memory() <= peak_memory() && resident_memory() > Some(1 << 20));
         }
     }
 }

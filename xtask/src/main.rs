@@ -45,6 +45,44 @@ enum Command {
     },
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
+    /// The examples print what their headers say.
+    Examples,
+    /// Ours beside JAX, equinox, diffrax, PyTorch, torchdiffeq and scipy, by turns: answers, times, memory.
+    ///
+    /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
+    /// quarter of an hour; wants a machine with nothing else to do.
+    Compare {
+        /// Fewer and smaller cases; the results go to the target folder.
+        #[arg(long)]
+        quick: bool,
+        /// One comparison only.
+        #[arg(long, value_parser = ["steps", "events", "ola", "checkpoints"])]
+        only: Option<String>,
+        /// A Python that has the packages of dst-bench/peers/requirements.txt; nothing is installed then.
+        #[arg(long)]
+        python: Option<std::path::PathBuf>,
+    },
+    /// What got slower: instructions of the hot paths against dst-bench/baseline.txt, or against another commit.
+    Bench {
+        /// Builds this commit too, counts both and times them by turns.
+        #[arg(long, value_name = "COMMIT")]
+        against: Option<String>,
+        /// Writes the baseline anew.
+        #[arg(long, conflicts_with = "against")]
+        write: bool,
+    },
+    /// How cost grows with dimension, steps, slots and threads; writes dst-bench/RESULTS.md and growth.svg.
+    Growth {
+        /// Stops a decade earlier; the results go to the target folder.
+        #[arg(long)]
+        quick: bool,
+    },
+    /// What a stranger meets: a fresh clone, an empty cargo home, the two commands of the README, timed.
+    CleanClone {
+        /// The first command only; the second takes half an hour.
+        #[arg(long)]
+        first: bool,
+    },
     /// The C library: header, programs under sanitisers and valgrind, then as firmware under QEMU.
     TestC {
         /// Leaves out the firmware.
@@ -89,6 +127,17 @@ fn main() -> ExitCode {
             suite::each(chosen.map(|m| (m.core, || jobs::cross::run(&cargo, m, options))))
         }
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
+        Command::Examples => suite::each([("examples", || jobs::examples::run(&cargo))]),
+        Command::Compare {
+            quick,
+            only,
+            python,
+        } => suite::told(jobs::compare::run(&cargo, quick, only.as_deref(), python)),
+        Command::Bench { against, write } => {
+            suite::told(jobs::bench::run(&cargo, against.as_deref(), write))
+        }
+        Command::Growth { quick } => suite::told(jobs::growth::run(&cargo, quick)),
+        Command::CleanClone { first } => jobs::clean_clone::run(&cargo, first),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
         Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
         Command::CLib { target, small, out } => {

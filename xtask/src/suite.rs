@@ -53,7 +53,12 @@ where
 
 /// Runs one job that is a subcommand of its own.
 pub(crate) fn alone(cargo: &Cargo, run: Run) -> ExitCode {
-    match run(cargo) {
+    told(run(cargo))
+}
+
+/// Says what went wrong.
+pub(crate) fn told(result: Result<(), String>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");

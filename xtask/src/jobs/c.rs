@@ -36,6 +36,10 @@ pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     quoted(cargo)?;
     let host = Host::new(cargo)?;
     host.programs()?;
+    promised(
+        cargo,
+        &answer(&mut Command::new(host.programs.join("tutorial-plain")))?,
+    )?;
     host.symbols(cargo)?;
     host.consumers()
 }
@@ -55,6 +59,26 @@ fn quoted(cargo: &Cargo) -> Result<(), String> {
         Ok(())
     } else {
         Err("dst-core/ffi/README.md does not quote tests/c/tutorial.c as it is".to_owned())
+    }
+}
+
+/// Does the tutorial print what the README says? There, `…` stands for lines that are left out.
+fn promised(cargo: &Cargo, output: &str) -> Result<(), String> {
+    let path = cargo.root().join("dst-core/ffi/README.md");
+    let readme = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let block = readme.split("```text\n").nth(1).unwrap_or_default();
+    let said = block.split("```").next().unwrap_or_default();
+    let mut printed = output.lines();
+    let missing = said
+        .lines()
+        .filter(|line| *line != "…")
+        .find(|line| !printed.any(|printed| printed == *line));
+    match missing {
+        None if !said.is_empty() => Ok(()),
+        None => Err("dst-core/ffi/README.md does not say what the tutorial prints".to_owned()),
+        Some(line) => Err(format!(
+            "the tutorial does not print '{line}', as its README says; it prints\n{output}"
+        )),
     }
 }
 

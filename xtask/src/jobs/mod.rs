@@ -1,14 +1,19 @@
 //! The jobs, in the order in which they are done: the quick ones that fail most often come first.
 
+pub(crate) mod bench;
 pub(crate) mod c;
 mod c_firmware;
 pub(crate) mod c_header;
 pub(crate) mod c_lib;
 mod c_reference;
+pub(crate) mod clean_clone;
 mod clippy;
+pub(crate) mod compare;
 pub(crate) mod cross;
 mod docs;
+pub(crate) mod examples;
 mod fmt;
+pub(crate) mod growth;
 mod host;
 pub(crate) mod overhead;
 
@@ -56,6 +61,7 @@ pub(crate) const HOST: &[Job] = &[
     job("docs", docs::run),
     job("tests", host::tests),
     job("doctests", host::doctests),
+    noted("examples", examples::run),
     job("overhead", overhead::run),
     job("C library", c::run),
 ];

@@ -1,0 +1,115 @@
+//! Ours beside other systems: asks by turns, compares the answers, writes `RESULTS.md` and the picture. `cargo xtask compare` installs
+//! the others and starts this.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use dst_bench::compare::{self, Comparison, Contest, Office};
+use dst_bench::results;
+use dst_std::report::write_file;
+
+/// Compares dst with other systems on the same questions.
+#[derive(Parser)]
+struct Args {
+    /// Python, with the packages of requirements.txt.
+    #[arg(long)]
+    python: PathBuf,
+    /// The scripts.
+    #[arg(long)]
+    peers: PathBuf,
+    /// Where RESULTS.md and compare.svg go.
+    #[arg(long)]
+    out: PathBuf,
+    /// For gradients and what the others complain about.
+    #[arg(long)]
+    scratch: PathBuf,
+    /// Fewer and smaller cases.
+    #[arg(long)]
+    quick: bool,
+    /// One comparison only.
+    #[arg(long)]
+    only: Option<Comparison>,
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(dissent) if dissent.is_empty() => ExitCode::SUCCESS,
+        Ok(dissent) => {
+            for line in dissent {
+                eprintln!("error: the answers differ: {line}");
+            }
+            ExitCode::FAILURE
+        }
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Returns who found another answer.
+fn run(args: &Args) -> Result<Vec<String>, String> {
+    for folder in [&args.out, &args.scratch] {
+        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
+    let here = std::env::current_exe().map_err(|e| e.to_string())?;
+    let office = Office {
+        python: args.python.clone(),
+        peers: args.peers.clone(),
+        ours: here.with_file_name(format!("ours{}", std::env::consts::EXE_SUFFIX)),
+        folder: args.scratch.clone(),
+        patience: if args.quick { 5.0 } else { 60.0 },
+    };
+    let mut dissent = Vec::new();
+    let chosen = |c: &Comparison| args.only.is_none_or(|only| only == *c);
+    for comparison in Comparison::ALL.into_iter().filter(chosen) {
+        let text = match comparison {
+            Comparison::Checkpoints => checkpoints(&office, &mut dissent)?,
+            _ => contests(&office, comparison, args, &mut dissent)?,
+        };
+        let file = args.out.join("RESULTS.md");
+        results::put(&file, comparison.name(), &text)?;
+        println!("{text}");
+        eprintln!("written: {}", file.display());
+    }
+    Ok(dissent)
+}
+
+fn contests(
+    office: &Office,
+    comparison: Comparison,
+    args: &Args,
+    dissent: &mut Vec<String>,
+) -> Result<String, String> {
+    let mut held = Vec::new();
+    for case in comparison.cases(args.quick) {
+        let contest = Contest::hold(office, case)?;
+        dissent.extend(
+            contest
+                .dissenters()
+                .map(|line| format!("{} on {}", line.by.name(), contest.case.name)),
+        );
+        held.push(contest);
+    }
+    if comparison == Comparison::Steps {
+        picture(&args.out, &held)?;
+    }
+    Ok(compare::section(comparison, &held))
+}
+
+fn picture(out: &Path, held: &[Contest]) -> Result<(), String> {
+    write_file(&out.join("compare.svg"), compare::picture(held).as_bytes())
+}
+
+fn checkpoints(office: &Office, dissent: &mut Vec<String>) -> Result<String, String> {
+    let (table, version, agree) = compare::checkpoints(office)?;
+    if !agree {
+        dissent.push("Revolve's counts are not the optimum that dst-core computes".to_owned());
+    }
+    let (title, words) = Comparison::Checkpoints.words();
+    Ok(format!(
+        "## {title}\n\n{words} Version: {version}.\n\n{}",
+        table.to_markdown()
+    ))
+}

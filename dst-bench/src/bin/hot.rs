@@ -1,0 +1,54 @@
+//! One hot path as a side of a comparison with an earlier build (see `turns`), or so many times and no more, to be counted.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use dst_bench::hot;
+use dst_bench::turns::{Answer, resident_mb, serve};
+use dst_std::linalg::threads;
+
+/// Runs one hot path.
+#[derive(Parser)]
+struct Args {
+    /// Which; all names are listed without one.
+    name: Option<String>,
+    /// Does so many pieces of work and ends.
+    #[arg(long)]
+    times: Option<usize>,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let Some(name) = args.name else {
+        for path in hot::ALL {
+            println!("{:<18} {}", path.name, path.what);
+        }
+        return ExitCode::SUCCESS;
+    };
+    let Some(path) = hot::ALL.iter().find(|path| path.name == name) else {
+        eprintln!("error: there is no hot path '{name}'; `hot` lists them");
+        return ExitCode::from(2);
+    };
+    // One thread: who waits for whom is not what is measured here.
+    let done = threads::with(1, || {
+        let mut work = (path.make)();
+        match args.times {
+            Some(times) => {
+                (0..times).for_each(|_| work());
+                Ok(())
+            }
+            None => serve(resident_mb(), None, || {
+                (0..path.times).for_each(|_| work());
+                Ok((Answer::default(), Vec::new()))
+            })
+            .map_err(|e| e.to_string()),
+        }
+    });
+    match done.flatten() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Our side of a comparison: gets ready, then runs once for every line of its input. See `turns`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use dst_bench::turns::{Answer, resident_mb, serve};
+use dst_core::adapt::{AdamOla, OlaConfig};
+use dst_core::{Crossing, DEFAULT_MAX_STEPS, Objective};
+use dst_std::data::{Shape, synthetic};
+use dst_std::experiments::validation::{Basis, Instance, Method, Problem, Run, Slots};
+use dst_std::linalg::threads;
+use dst_std::ode::{Options, event_gradient};
+use dst_std::problems::{Margins, SmoothSvm};
+use dst_std::report::{Interrupt, Progress};
+use dst_std::tune::{self, Config, Kind, tune};
+
+/// Our side of a comparison.
+#[derive(Parser)]
+struct Cli {
+    /// Threads; all cores by default.
+    #[arg(long, global = true)]
+    threads: Option<usize>,
+    #[command(subcommand)]
+    question: Question,
+}
+
+#[derive(Subcommand)]
+enum Question {
+    /// The gradient of a number of steps.
+    Steps {
+        #[command(flatten)]
+        problem: Validation,
+        /// h
+        #[arg(long, default_value_t = 0.1)]
+        step: f64,
+        /// States kept; all with their records by default.
+        #[arg(long)]
+        slots: Option<usize>,
+    },
+    /// The gradient of the continuous stopping time, by the adaptive solver.
+    Event {
+        #[command(flatten)]
+        problem: Validation,
+        #[arg(long, default_value_t = 1e-7)]
+        rtol: f64,
+    },
+    /// Iterations of Adam-OLA on the smooth SVM.
+    Ola {
+        /// a1a or w3a
+        #[arg(long)]
+        data: String,
+        #[arg(long, default_value_t = 500)]
+        iterations: usize,
+    },
+    /// Tuning heavy ball on a quadratic, many starts side by side.
+    Tune,
+}
+
+/// The validation problem.
+#[derive(Args)]
+struct Validation {
+    #[arg(long)]
+    dim: usize,
+    #[arg(long, default_value = "haar")]
+    basis: Basis,
+    /// ε
+    #[arg(long, default_value_t = 1e-3)]
+    eps: f64,
+    /// Where the gradient goes.
+    #[arg(long)]
+    gradient: Option<PathBuf>,
+}
+
+impl Validation {
+    fn build(&self) -> Result<Instance, String> {
+        let problem = Problem {
+            dim: self.dim,
+            basis: self.basis,
+            dense: false,
+            seed: 1,
+        };
+        problem.build()
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let count = cli.threads.unwrap_or_else(threads::available);
+    let done = threads::with(count, || {
+        match &cli.question {
+            Question::Steps {
+                problem,
+                step,
+                slots,
+            } => steps(problem, *step, *slots),
+            Question::Event { problem, rtol } => event(problem, *rtol),
+            Question::Ola { data, iterations } => ola(data, *iterations),
+            Question::Tune => tuning(),
+        }
+        .map_err(|e| e.to_string())
+    });
+    match done.flatten() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Done = Result<(), Box<dyn std::error::Error>>;
+
+fn steps(problem: &Validation, step: f64, slots: Option<usize>) -> Done {
+    let instance = problem.build()?;
+    let before = resident_mb();
+    let run = Run {
+        method: Method::Euler,
+        crossing: Crossing::Paper,
+        step,
+        epsilon: problem.eps,
+        slots: slots.map_or(Slots::All, Slots::Number),
+        max_steps: 10 * DEFAULT_MAX_STEPS,
+    };
+    let mut prepared = run.prepare(&instance, |_| ())?;
+    serve(before, problem.gradient.as_deref(), || {
+        let found = (prepared.repeat)()?;
+        let answer = Answer {
+            steps: Some(found.steps),
+            ..Answer::default()
+        };
+        Ok((answer, found.theta))
+    })
+}
+
+fn event(problem: &Validation, rtol: f64) -> Done {
+    let Instance { system, theta, x0 } = problem.build()?;
+    let before = resident_mb();
+    let options = Options {
+        rtol,
+        atol: 0.01 * rtol,
+        ..Options::default()
+    };
+    serve(before, problem.gradient.as_deref(), || {
+        let found = event_gradient(&system, &theta, &x0, 0.0, problem.eps, &options)
+            .map_err(|e| e.to_string())?;
+        let answer = Answer {
+            time: Some(found.event.time),
+            ..Answer::default()
+        };
+        Ok((answer, found.theta))
+    })
+}
+
+fn ola(data: &str, iterations: usize) -> Done {
+    let shape = match data {
+        "a1a" => Shape::A1A,
+        "w3a" => Shape::W3A,
+        other => return Err(format!("--data must be a1a or w3a, got '{other}'").into()),
+    };
+    let svm = SmoothSvm::new(Margins::new(synthetic(shape, 7001))?, 1e-2);
+    let before = resident_mb();
+    let x0 = vec![0.0; svm.dim()];
+    let mut memory = vec![0.0; AdamOla::memory_len(&svm)];
+    let mut config = OlaConfig::new(1e-2, 1e-5, 1e-5);
+    // The other side has no tolerance.
+    config.tolerance = 0.0;
+    serve(before, None, || {
+        let mut ola =
+            AdamOla::new(config, &svm, &x0, &mut memory).map_err(|error| error.to_string())?;
+        ola.advance(iterations).map_err(|error| error.to_string())?;
+        let answer = Answer {
+            steps: Some(ola.adaptations()),
+            value: Some(ola.value()),
+            ..Answer::default()
+        };
+        Ok((answer, Vec::new()))
+    })
+}
+
+fn tuning() -> Done {
+    let problem = tune::Problem::built_in(Kind::Quadratic, 0.0, 1)?;
+    let config = Config {
+        rounds: 10,
+        ..Config::new(tune::Method::HeavyBall)
+    };
+    let before = resident_mb();
+    serve(before, None, || {
+        let found = tune(&config, &problem, &Progress::hidden(), &Interrupt::never())
+            .map_err(|error| error.to_string())?;
+        let answer = Answer {
+            value: Some(found.tuned.training.mean),
+            ..Answer::default()
+        };
+        Ok((answer, Vec::new()))
+    })
+}

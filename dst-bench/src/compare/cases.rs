@@ -1,0 +1,288 @@
+//! The questions, and who is asked.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What is compared: a section of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Comparison {
+    /// The gradient of a number of steps.
+    Steps,
+    /// The gradient of the continuous stopping time.
+    Events,
+    /// An iteration of Adam-OLA.
+    Ola,
+    /// Forward steps of checkpointing.
+    Checkpoints,
+}
+
+impl Comparison {
+    /// All of them. The training step of a learned optimiser has its place behind `Ola`.
+    pub const ALL: [Self; 4] = [Self::Steps, Self::Events, Self::Ola, Self::Checkpoints];
+
+    /// Of its section.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Steps => "steps",
+            Self::Events => "events",
+            Self::Ola => "ola",
+            Self::Checkpoints => "checkpoints",
+        }
+    }
+
+    /// The headline and what stands under it.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Steps => (
+                "Gradient of a number of steps (Definition 3)",
+                "Run and gradient of `dst validate`'s problem: d variables, 10·d parameters, Euler's method, 64-bit numbers. `haar` is a \
+                 dense matrix, `hh8` a product of eight reflections. JAX is told N beforehand and is compiled and warm; \
+                 equinox and dst decide online what to keep.",
+            ),
+            Self::Events => (
+                "Gradient of the continuous stopping time (Theorem 1)",
+                "The same flow by adaptive Dormand–Prince at rtol = 1e-7, atol = 1e-9, stopped by an event; the gradient goes through the \
+                 solver. The solvers choose their steps differently, so the answers agree to the tolerance only.",
+            ),
+            Self::Ola => (
+                "Five hundred iterations of Adam-OLA on the smooth SVM",
+                "Synthetic sets of the shape of a1a (1605 × 123) and w3a (4912 × 300), one evaluation of f and ∇f per \
+                 iteration. Once f has converged, the paper's rule divides by a difference of f that is rounding; the answers are compared \
+                 before that.",
+            ),
+            Self::Checkpoints => (
+                "Forward steps of checkpointing",
+                "Forward steps in all, the run included. Revolve is told N; dst is not.",
+            ),
+        }
+    }
+
+    /// The questions.
+    pub fn cases(self, quick: bool) -> Vec<Case> {
+        let steps = |dim, basis, eps: &'static str, step: &'static str| {
+            let mut by = vec![
+                Contestant::Ours,
+                Contestant::OursIn64,
+                Contestant::Jax,
+                Contestant::JaxKeepsMore,
+                Contestant::Equinox,
+            ];
+            // Autograd through 7000 steps of 10⁴ variables keeps 15 GB.
+            if !(dim == 10_000 && eps == "1e-5") {
+                by.push(Contestant::Torch);
+            }
+            let name = format!("d = {dim} ({basis}), ε = {eps}, h = {step}");
+            let question = Question::Steps {
+                dim,
+                basis,
+                eps,
+                step,
+            };
+            Case { name, question, by }
+        };
+        let event = |dim, basis| Case {
+            name: format!("d = {dim} ({basis}), ε = 1e-3"),
+            question: Question::Event { dim, basis },
+            by: vec![
+                Contestant::Ours,
+                Contestant::Diffrax,
+                Contestant::TorchDiffEq,
+            ],
+        };
+        let ola = |data| Case {
+            name: format!("shape of {data}"),
+            question: Question::Ola { data },
+            by: vec![Contestant::Ours, Contestant::Scipy],
+        };
+        let (haar, hh8) = ("haar", "hh8");
+        match (self, quick) {
+            (Self::Steps, true) => vec![
+                steps(100, haar, "1e-3", "0.1"),
+                steps(10_000, hh8, "1e-3", "0.1"),
+            ],
+            (Self::Steps, false) => vec![
+                steps(100, haar, "1e-3", "0.1"),
+                steps(100, haar, "1e-5", "0.01"),
+                steps(1000, haar, "1e-3", "0.1"),
+                steps(1000, haar, "1e-5", "0.01"),
+                steps(10_000, hh8, "1e-3", "0.1"),
+                steps(10_000, hh8, "1e-5", "0.01"),
+            ],
+            (Self::Events, true) => vec![event(100, haar)],
+            (Self::Events, false) => vec![event(100, haar), event(1000, haar), event(10_000, hh8)],
+            (Self::Ola, true) => vec![ola("a1a")],
+            (Self::Ola, false) => vec![ola("a1a"), ola("w3a")],
+            (Self::Checkpoints, _) => Vec::new(),
+        }
+    }
+}
+
+/// One question to several systems.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// In the table.
+    pub name: String,
+    /// The question.
+    pub question: Question,
+    /// Who is asked; ours comes first.
+    pub by: Vec<Contestant>,
+}
+
+/// A question. Numbers as they are written, since they go to a command line.
+#[derive(Clone, Copy, Debug)]
+pub enum Question {
+    /// dN/dθ
+    Steps {
+        /// d
+        dim: usize,
+        /// Of the spectrum.
+        basis: &'static str,
+        /// ε
+        eps: &'static str,
+        /// h
+        step: &'static str,
+    },
+    /// dT/dθ
+    Event {
+        /// d
+        dim: usize,
+        /// Of the spectrum.
+        basis: &'static str,
+    },
+    /// Adam-OLA.
+    Ola {
+        /// The shape.
+        data: &'static str,
+    },
+}
+
+impl Question {
+    /// The largest relative difference between two answers: of gradients, of times and of values.
+    pub fn tolerance(self) -> f64 {
+        match self {
+            // The same sums in another order, and a thousand steps to let that grow.
+            Self::Steps { .. } | Self::Ola { .. } => 1e-9,
+            // Both are within 1e-7 per step of the truth.
+            Self::Event { .. } => 1e-4,
+        }
+    }
+
+    fn arguments(self) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut say = |name: &str, value: String| words.extend([format!("--{name}"), value]);
+        match self {
+            Self::Steps {
+                dim,
+                basis,
+                eps,
+                step,
+            } => {
+                say("dim", dim.to_string());
+                say("basis", basis.to_owned());
+                say("eps", eps.to_owned());
+                say("step", step.to_owned());
+            }
+            Self::Event { dim, basis } => {
+                say("dim", dim.to_string());
+                say("basis", basis.to_owned());
+            }
+            Self::Ola { data } => say("data", data.to_owned()),
+        }
+        words
+    }
+
+    fn has_gradient(self) -> bool {
+        !matches!(self, Self::Ola { .. })
+    }
+}
+
+/// Who is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contestant {
+    /// Everything kept.
+    Ours,
+    /// 64 checkpoint slots.
+    OursIn64,
+    /// The adjoint by hand.
+    Jax,
+    /// The same, keeping Qx beside x.
+    JaxKeepsMore,
+    /// Its checkpointed loop.
+    Equinox,
+    /// Autograd through the loop.
+    Torch,
+    /// Event and adjoint.
+    Diffrax,
+    /// Event and autograd.
+    TorchDiffEq,
+    /// Sparse matrices.
+    Scipy,
+}
+
+impl Contestant {
+    /// In the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "**dst**",
+            Self::OursIn64 => "**dst**, 64 slots",
+            Self::Jax => "JAX, adjoint by hand",
+            Self::JaxKeepsMore => "JAX, adjoint by hand, Qx kept",
+            Self::Equinox => "equinox, 64 checkpoints",
+            Self::Torch => "PyTorch, unrolled",
+            Self::Diffrax => "diffrax",
+            Self::TorchDiffEq => "torchdiffeq",
+            Self::Scipy => "scipy, sparse",
+        }
+    }
+
+    /// How to ask it; the gradient goes to the file.
+    pub fn command(self, question: Question, places: Places<'_>, gradient: &Path) -> Command {
+        let script = |file: &str, method: &[&str]| {
+            let mut command = Command::new(places.python);
+            command
+                .env("PYTHONDONTWRITEBYTECODE", "1")
+                .arg(places.peers.join(file))
+                .args(method);
+            command
+        };
+        let mut command = match self {
+            Self::Ours | Self::OursIn64 => {
+                let mut command = Command::new(places.ours);
+                // What making the problem took is given back to the system, and so is not there for the gradient to hide in.
+                command.env("MALLOC_MMAP_THRESHOLD_", "131072");
+                command.arg(match question {
+                    Question::Steps { .. } => "steps",
+                    Question::Event { .. } => "event",
+                    Question::Ola { .. } => "ola",
+                });
+                if self == Self::OursIn64 {
+                    command.args(["--slots", "64"]);
+                }
+                command
+            }
+            Self::Jax => script("with_jax.py", &["--method", "adjoint"]),
+            Self::JaxKeepsMore => script("with_jax.py", &["--method", "adjoint-g"]),
+            Self::Equinox => script("with_jax.py", &["--method", "equinox"]),
+            Self::Diffrax => script("with_jax.py", &["--method", "diffrax"]),
+            Self::Torch => script("with_torch.py", &["--method", "unrolled"]),
+            Self::TorchDiffEq => script("with_torch.py", &["--method", "torchdiffeq"]),
+            Self::Scipy => script("ola_scipy.py", &[]),
+        };
+        command.args(question.arguments());
+        if question.has_gradient() {
+            command.arg("--gradient").arg(gradient);
+        }
+        command
+    }
+}
+
+/// Where the programs are.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// Python, with the others installed.
+    pub python: &'a Path,
+    /// Our scripts for it.
+    pub peers: &'a Path,
+    /// The program `ours`.
+    pub ours: &'a Path,
+}

@@ -1,0 +1,69 @@
+//! Forward steps of checkpointing: the online schedule beside Revolve, which is told N.
+
+use std::process::Command;
+
+use dst_core::checkpoint::{Mark, Schedule, optimum};
+use dst_std::report::Table;
+use serde::Deserialize;
+
+use super::contest::Office;
+
+/// Lengths of runs and numbers of slots.
+const STEPS: [usize; 4] = [50, 100, 500, 1000];
+const SLOTS: [usize; 3] = [3, 10, 30];
+
+#[derive(Deserialize)]
+struct Counted {
+    version: String,
+    counts: Vec<usize>,
+}
+
+/// The table, and whether Revolve's counts are the optimum as we know it.
+pub fn checkpoints(office: &Office) -> Result<(Table, String, bool), String> {
+    let pairs: Vec<(usize, usize)> = STEPS
+        .iter()
+        .flat_map(|&steps| SLOTS.map(|slots| (steps, slots)))
+        .collect();
+    let output = Command::new(&office.python)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .arg(office.peers.join("checkpoint_counts.py"))
+        .args(
+            pairs
+                .iter()
+                .map(|(steps, slots)| format!("{steps}:{slots}")),
+        )
+        .output()
+        .map_err(|e| format!("{} does not start: {e}", office.python.display()))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().last().unwrap_or("no word").to_owned();
+        return Err(format!("checkpoint_counts.py: {last}"));
+    }
+    let told: Counted =
+        serde_json::from_slice(&output.stdout).map_err(|e| format!("checkpoint_counts.py: {e}"))?;
+    let mut table = Table::new()
+        .right("steps")
+        .right("slots")
+        .right("Revolve, N known")
+        .right("dst, N unknown")
+        .right("ratio");
+    let mut agree = told.counts.len() == pairs.len();
+    for (&(steps, slots), &revolve) in pairs.iter().zip(&told.counts) {
+        agree &= revolve == optimum(steps, slots);
+        let ours = online(steps, slots)?;
+        let ratio = format!("{:.3}", ours as f64 / revolve as f64);
+        let cells = [steps, slots, revolve, ours].map(|n| n.to_string().into());
+        table.row(cells.into_iter().chain([ratio.into()]));
+    }
+    Ok((table, told.version, agree))
+}
+
+/// Forward steps of the online schedule.
+fn online(steps: usize, slots: usize) -> Result<usize, String> {
+    let mut marks = vec![Mark::EMPTY; slots];
+    let mut schedule = Schedule::new(&mut marks).ok_or("there are no slots")?;
+    while schedule.next_save().saturating_add(1) < steps {
+        schedule.save();
+    }
+    Ok(schedule.forward_steps(steps))
+}

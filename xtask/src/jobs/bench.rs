@@ -1,0 +1,108 @@
+//! What got slower: the hot paths of `dst-bench` against its baseline file, or against the build of an earlier commit.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cargo::Cargo;
+
+pub(crate) fn run(cargo: &Cargo, against: Option<&str>, write: bool) -> Result<(), String> {
+    let folder = cargo.target_folder("bench");
+    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let old = match against {
+        Some(commit) => Some(built(cargo, &folder, commit)?),
+        None => None,
+    };
+    cargo.run(&["build", "--release", "--package", "dst-bench", "--bins"])?;
+    let mut slower = cargo.command();
+    slower
+        .args(["run", "--quiet", "--release", "--package", "dst-bench"])
+        .args(["--bin", "slower", "--", "--baseline"])
+        .arg(cargo.root().join("dst-bench/baseline.txt"))
+        .arg("--log")
+        .arg(folder.join("complaints.log"));
+    if let Some(old) = old {
+        slower.arg("--old").arg(old);
+    }
+    if write {
+        slower.arg("--write");
+    }
+    match slower.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("the benchmarks failed: {status}")),
+        Err(e) => Err(format!("cargo does not start: {e}")),
+    }
+}
+
+/// The program `hot` of this commit, built in a folder of its own; a commit is built once.
+fn built(cargo: &Cargo, folder: &Path, commit: &str) -> Result<PathBuf, String> {
+    let name = format!("{commit}^{{commit}}");
+    let hash = git(cargo, &["rev-parse", "--verify", "--quiet", &name])
+        .map_err(|_| format!("--against: git knows no commit '{commit}'"))?;
+    let tree = folder.join(hash.trim());
+    if !tree.join("Cargo.toml").is_file() {
+        unpacked(cargo, hash.trim(), &tree)?;
+    }
+    let program = tree.join("dst-bench/src/bin/hot.rs");
+    if !program.is_file() {
+        return Err(format!(
+            "--against: commit '{commit}' has no {}; it is older than this comparison",
+            "dst-bench/src/bin/hot.rs"
+        ));
+    }
+    eprintln!("building {commit} in {}", tree.display());
+    let target = tree.join("target");
+    let status = cargo
+        .command()
+        .current_dir(&tree)
+        .env("CARGO_TARGET_DIR", &target)
+        .args([
+            "build",
+            "--release",
+            "--package",
+            "dst-bench",
+            "--bin",
+            "hot",
+        ])
+        .status()
+        .map_err(|e| format!("cargo does not start: {e}"))?;
+    if !status.success() {
+        return Err(format!("commit '{commit}' does not build: {status}"));
+    }
+    Ok(target.join("release/hot"))
+}
+
+/// The files of a commit, without git knowing of it: a work tree would have to be taken off its list again.
+fn unpacked(cargo: &Cargo, hash: &str, tree: &Path) -> Result<(), String> {
+    let archive = tree.with_extension("tar");
+    let file = archive.to_string_lossy().into_owned();
+    std::fs::create_dir_all(tree).map_err(|e| format!("{}: {e}", tree.display()))?;
+    git(cargo, &["archive", "--format=tar", "--output", &file, hash])?;
+    let status = Command::new("tar")
+        .arg("-xf")
+        .arg(&archive)
+        .arg("-C")
+        .arg(tree)
+        .status()
+        .map_err(|e| format!("tar does not start: {e}"))?;
+    let _ = std::fs::remove_file(archive);
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("tar -xf {file}: {status}"))
+    }
+}
+
+/// What git answers.
+fn git(cargo: &Cargo, arguments: &[&str]) -> Result<String, String> {
+    let output = Command::new("git")
+        .current_dir(cargo.root())
+        .args(arguments)
+        .output()
+        .map_err(|e| format!("git does not start: {e}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!("git {}: {}", arguments.join(" "), said.trim()))
+    }
+}

@@ -1,0 +1,99 @@
+//! Ours beside other systems: installs them, then lets `dst-bench` do the comparing.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::cargo::Cargo;
+
+/// What the others need.
+const REQUIREMENTS: &str = "dst-bench/peers/requirements.txt";
+
+pub(crate) fn run(
+    cargo: &Cargo,
+    quick: bool,
+    only: Option<&str>,
+    python: Option<PathBuf>,
+) -> Result<(), String> {
+    let python = match python {
+        Some(python) => python,
+        None => installed(cargo)?,
+    };
+    let made = cargo.target_folder("compare");
+    let out = if quick {
+        made.clone()
+    } else {
+        cargo.root().join("dst-bench")
+    };
+    // All programs first: the one that compares starts another.
+    cargo.run(&["build", "--release", "--package", "dst-bench", "--bins"])?;
+    let mut compare = cargo.command();
+    compare
+        .args(["run", "--quiet", "--release", "--package", "dst-bench"])
+        .args(["--bin", "compare", "--", "--python"])
+        .arg(python)
+        .arg("--peers")
+        .arg(cargo.root().join("dst-bench/peers"))
+        .arg("--out")
+        .arg(out)
+        .arg("--scratch")
+        .arg(made.join("scratch"));
+    if quick {
+        compare.arg("--quick");
+    }
+    if let Some(only) = only {
+        compare.args(["--only", only]);
+    }
+    finished(&mut compare).map_err(|_| "the comparison failed; the reason is above".to_owned())
+}
+
+/// A Python environment of our own with the others in it, made on first use.
+fn installed(cargo: &Cargo) -> Result<PathBuf, String> {
+    let requirements = cargo.root().join(REQUIREMENTS);
+    let folder = cargo.target_folder("peers");
+    let python = folder.join("bin/python");
+    let stamp = folder.join("installed.txt");
+    let wanted = fs::read_to_string(&requirements).map_err(|e| format!("{REQUIREMENTS}: {e}"))?;
+    if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
+        return Ok(python);
+    }
+    eprintln!(
+        "installing {REQUIREMENTS} into {} (some minutes, 6 GB)",
+        folder.display()
+    );
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv"]).arg(&folder);
+    finished(&mut venv).map_err(|e| {
+        format!(
+            "no Python environment can be made ({e}); install Python 3 with venv and pip (Debian: apt-get install python3-venv), \
+             or name one that has the packages of {REQUIREMENTS} with --python"
+        )
+    })?;
+    let mut pip = Command::new(&python);
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--requirement",
+    ])
+    .arg(&requirements);
+    finished(&mut pip).map_err(|e| {
+        format!(
+            "pip cannot install {REQUIREMENTS} ({e}); it needs a package index within reach and 6 GB, or --python and a Python that has \
+             them already"
+        )
+    })?;
+    fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
+    Ok(python)
+}
+
+/// Runs it to its end; what it prints is for people.
+fn finished(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name}: {status}")),
+        Err(e) => Err(format!("{name} does not start: {e}")),
+    }
+}
