@@ -8,6 +8,7 @@ use dst_core::checkpoint::{Action, Mark, Schedule};
 use dst_core::{Crossing, Euler, HeapMemory, Integrator, Mode, Objective, formula};
 use dst_std::data::{Shape, read_libsvm, synthetic};
 use dst_std::experiments::validation::{Basis, Problem};
+use dst_std::l2o::{Model, Recipe, Size, Trainer};
 use dst_std::linalg::Operator;
 use dst_std::linalg::symmetric::Symmetric;
 use dst_std::problems::{Margins, SmoothSvm};
@@ -27,7 +28,7 @@ pub struct HotPath {
     pub make: fn() -> Box<dyn FnMut()>,
 }
 
-/// All of them. The step of an LSTM has its place at the end.
+/// All of them.
 pub const ALL: &[HotPath] = &[
     HotPath {
         name: "euler-steps",
@@ -71,6 +72,12 @@ pub const ALL: &[HotPath] = &[
         times: 40,
         make: libsvm_reader,
     },
+    HotPath {
+        name: "lstm-steps",
+        what: "20 steps of RNNprop and their gradient, one problem, d = 64",
+        times: 20,
+        make: lstm_steps,
+    },
 ];
 
 fn euler_steps() -> Box<dyn FnMut()> {
@@ -103,6 +110,24 @@ fn backward_steps() -> Box<dyn FnMut()> {
 
 /// J is 4.475e-5 before the thousandth step and 4.431e-5 after it.
 const BACKWARD_EPSILON: f64 = 4.45e-5;
+
+fn lstm_steps() -> Box<dyn FnMut()> {
+    let recipe = Recipe {
+        size: Size {
+            dim: 64,
+            samples: 32,
+        },
+        batch: 1,
+        segments: 1,
+        ..Recipe::paper(Model::RnnProp)
+    };
+    let theta = recipe.model.initial(1, |tensor| tensor.spread);
+    let mut trainer = Trainer::<f32>::new(recipe, theta);
+    trainer.draw(1);
+    Box::new(move || {
+        let _ = black_box(trainer.step(0).is_ok());
+    })
+}
 
 fn schedule() -> Box<dyn FnMut()> {
     const STEPS: usize = 10_000;

@@ -9,6 +9,7 @@ use dst_core::adapt::{AdamOla, OlaConfig};
 use dst_core::{Crossing, DEFAULT_MAX_STEPS, Objective};
 use dst_std::data::{Shape, synthetic};
 use dst_std::experiments::validation::{Basis, Instance, Method, Problem, Run, Slots};
+use dst_std::l2o::{Model, Recipe, Size, Trainer};
 use dst_std::linalg::threads;
 use dst_std::ode::{Options, event_gradient};
 use dst_std::problems::{Margins, SmoothSvm};
@@ -53,6 +54,15 @@ enum Question {
         #[arg(long, default_value_t = 500)]
         iterations: usize,
     },
+    /// Training steps of L2O-RNNprop.
+    L2o {
+        /// Problems.
+        #[arg(long)]
+        batch: usize,
+        /// Variables; half as many examples.
+        #[arg(long)]
+        dim: usize,
+    },
     /// Tuning heavy ball on a quadratic, many starts side by side.
     Tune,
 }
@@ -96,6 +106,7 @@ fn main() -> ExitCode {
             } => steps(problem, *step, *slots),
             Question::Event { problem, rtol } => event(problem, *rtol),
             Question::Ola { data, iterations } => ola(data, *iterations),
+            Question::L2o { batch, dim } => l2o(*batch, *dim),
             Question::Tune => tuning(),
         }
         .map_err(|e| e.to_string())
@@ -172,6 +183,30 @@ fn ola(data: &str, iterations: usize) -> Done {
         let answer = Answer {
             steps: Some(ola.adaptations()),
             value: Some(ola.value()),
+            ..Answer::default()
+        };
+        Ok((answer, Vec::new()))
+    })
+}
+
+fn l2o(batch: usize, dim: usize) -> Done {
+    let recipe = Recipe {
+        batch,
+        size: Size {
+            dim,
+            samples: dim / 2,
+        },
+        rate: 1e-3,
+        ..Recipe::paper(Model::RnnProp)
+    };
+    let before = resident_mb();
+    let theta = recipe.model.initial(2001, |_| 1.0 / 30_f64.sqrt());
+    let mut trainer = Trainer::<f32>::new(recipe, theta);
+    trainer.draw(0);
+    serve(before, None, || {
+        let report = trainer.step(0).map_err(|error| error.to_string())?;
+        let answer = Answer {
+            value: Some(report.losses.iter().sum()),
             ..Answer::default()
         };
         Ok((answer, Vec::new()))

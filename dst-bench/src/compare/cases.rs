@@ -12,13 +12,21 @@ pub enum Comparison {
     Events,
     /// An iteration of Adam-OLA.
     Ola,
+    /// A training step of a learned optimiser.
+    L2o,
     /// Forward steps of checkpointing.
     Checkpoints,
 }
 
 impl Comparison {
-    /// All of them. The training step of a learned optimiser has its place behind `Ola`.
-    pub const ALL: [Self; 4] = [Self::Steps, Self::Events, Self::Ola, Self::Checkpoints];
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Steps,
+        Self::Events,
+        Self::Ola,
+        Self::L2o,
+        Self::Checkpoints,
+    ];
 
     /// Of its section.
     pub fn name(self) -> &'static str {
@@ -26,6 +34,7 @@ impl Comparison {
             Self::Steps => "steps",
             Self::Events => "events",
             Self::Ola => "ola",
+            Self::L2o => "l2o",
             Self::Checkpoints => "checkpoints",
         }
     }
@@ -49,6 +58,11 @@ impl Comparison {
                 "Synthetic sets of the shape of a1a (1605 × 123) and w3a (4912 × 300), one evaluation of f and ∇f per \
                  iteration. Once f has converged, the paper's rule divides by a difference of f that is rounding; the answers are compared \
                  before that.",
+            ),
+            Self::L2o => (
+                "A training step of L2O-RNNprop",
+                "64 logistic regressions of 256 examples in 512 variables, five segments of 20 steps with an update of the 15 001 weights \
+                 after each, 32-bit numbers, all cores. The answers are the sums of the segments' losses in the first step.",
             ),
             Self::Checkpoints => (
                 "Forward steps of checkpointing",
@@ -94,6 +108,15 @@ impl Comparison {
             question: Question::Ola { data },
             by: vec![Contestant::Ours, Contestant::Scipy],
         };
+        let l2o = |batch: usize, dim: usize| Case {
+            name: format!("{batch} problems, d = {dim}"),
+            question: Question::L2o { batch, dim },
+            by: vec![
+                Contestant::Ours,
+                Contestant::TorchCompiled,
+                Contestant::TorchEager,
+            ],
+        };
         let (haar, hh8) = ("haar", "hh8");
         match (self, quick) {
             (Self::Steps, true) => vec![
@@ -112,6 +135,8 @@ impl Comparison {
             (Self::Events, false) => vec![event(100, haar), event(1000, haar), event(10_000, hh8)],
             (Self::Ola, true) => vec![ola("a1a")],
             (Self::Ola, false) => vec![ola("a1a"), ola("w3a")],
+            (Self::L2o, true) => vec![l2o(4, 128)],
+            (Self::L2o, false) => vec![l2o(64, 512)],
             (Self::Checkpoints, _) => Vec::new(),
         }
     }
@@ -154,6 +179,13 @@ pub enum Question {
         /// The shape.
         data: &'static str,
     },
+    /// A training step of RNNprop.
+    L2o {
+        /// Problems.
+        batch: usize,
+        /// d
+        dim: usize,
+    },
 }
 
 impl Question {
@@ -162,6 +194,8 @@ impl Question {
         match self {
             // The same sums in another order, and a thousand steps to let that grow.
             Self::Steps { .. } | Self::Ola { .. } => 1e-9,
+            // Single precision, and five updates of Adam, which divides by small numbers.
+            Self::L2o { .. } => 1e-5,
             // Both are within 1e-7 per step of the truth.
             Self::Event { .. } => 1e-4,
         }
@@ -187,12 +221,16 @@ impl Question {
                 say("basis", basis.to_owned());
             }
             Self::Ola { data } => say("data", data.to_owned()),
+            Self::L2o { batch, dim } => {
+                say("batch", batch.to_string());
+                say("dim", dim.to_string());
+            }
         }
         words
     }
 
     fn has_gradient(self) -> bool {
-        !matches!(self, Self::Ola { .. })
+        matches!(self, Self::Steps { .. } | Self::Event { .. })
     }
 }
 
@@ -217,6 +255,10 @@ pub enum Contestant {
     TorchDiffEq,
     /// Sparse matrices.
     Scipy,
+    /// `torch.compile`
+    TorchCompiled,
+    /// Operation by operation.
+    TorchEager,
 }
 
 impl Contestant {
@@ -232,6 +274,8 @@ impl Contestant {
             Self::Diffrax => "diffrax",
             Self::TorchDiffEq => "torchdiffeq",
             Self::Scipy => "scipy, sparse",
+            Self::TorchCompiled => "PyTorch, torch.compile",
+            Self::TorchEager => "PyTorch, eager",
         }
     }
 
@@ -254,6 +298,7 @@ impl Contestant {
                     Question::Steps { .. } => "steps",
                     Question::Event { .. } => "event",
                     Question::Ola { .. } => "ola",
+                    Question::L2o { .. } => "l2o",
                 });
                 if self == Self::OursIn64 {
                     command.args(["--slots", "64"]);
@@ -267,6 +312,8 @@ impl Contestant {
             Self::Torch => script("with_torch.py", &["--method", "unrolled"]),
             Self::TorchDiffEq => script("with_torch.py", &["--method", "torchdiffeq"]),
             Self::Scipy => script("ola_scipy.py", &[]),
+            Self::TorchCompiled => script("l2o_torch.py", &["--method", "compiled"]),
+            Self::TorchEager => script("l2o_torch.py", &["--method", "eager"]),
         };
         command.args(question.arguments());
         if question.has_gradient() {
