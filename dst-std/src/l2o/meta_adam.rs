@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn first_steps() {
         let mut adam = MetaAdam::new(3);
-        let mut theta = [1.0, 1.0, 1.0];
+        let mut theta = [1.0, 1.0, 1.0_f64];
         for _ in 0..2 {
             adam.update(&mut theta, &[1e-3, -5.0, 0.0], 0.1);
         }
