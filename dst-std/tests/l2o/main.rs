@@ -21,7 +21,7 @@ fn weights<T: Real>(model: Model, stream: u64) -> Vec<T> {
     model.initial(stream, |_| 1.0 / 30.0_f64.sqrt())
 }
 
-/// Weights of an RNNprop that descends along the sign of the gradient, with a little of everything else: a network whose runs
+/// Weights of an RNNprop that descends along the sign of the momentum, with a little of everything else: a network whose runs
 /// come to an honest stop without training.
 fn descending() -> Vec<f32> {
     let model = Model::RnnProp;
@@ -32,7 +32,7 @@ fn descending() -> Vec<f32> {
         theta[tensor.place(index)] = value;
     };
     // Unit 0 alone is at work: in ELU, then straight through both layers (i and o open, f shut).
-    set("inp.weight", 0, 3.0);
+    set("inp.weight", 1, 3.0);
     for (input, bias) in [
         ("rnn.weight_ih_l0", "rnn.bias_ih_l0"),
         ("rnn.weight_ih_l1", "rnn.bias_ih_l1"),
