@@ -128,6 +128,9 @@ struct Train {
     /// Where the weights go.
     #[arg(long, value_name = "FILE.safetensors")]
     out: PathBuf,
+    /// Seconds between two checkpoints; 0 for one after every step.
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = super::arguments::count, allow_hyphen_values = true)]
+    checkpoint_every: usize,
     /// Go on from FILE.checkpoint, if it is there.
     #[arg(long)]
     resume: bool,
@@ -138,9 +141,6 @@ struct Train {
     #[command(flatten)]
     speech: Speech,
 }
-
-/// Time between two checkpoints.
-const PERIOD: Duration = Duration::from_secs(120);
 
 impl Train {
     fn course(&self) -> Course {
@@ -186,6 +186,12 @@ fn train_here(args: &Train) -> Result<(), Failure> {
         args.out.with_extension("csv"),
         args.out.with_extension("checkpoint"),
     );
+    if weights == log || weights == checkpoint {
+        return Err(Failure::Usage(format!(
+            "--out must not end in .csv or .checkpoint, as the log and the checkpoint do, got '{}'",
+            weights.display()
+        )));
+    }
     for path in [&weights, &log, &checkpoint] {
         try_to_write(path).map_err(Failure::Usage)?;
     }
@@ -203,14 +209,17 @@ fn train_here(args: &Train) -> Result<(), Failure> {
     };
     let task = progress.task("training", course.steps);
     task.advance(session.done());
+    let save_best = |session: &Session| {
+        let best = session.best().to_bytes()?;
+        write_file(&weights, &best).and_then(|()| write_file(&log, session.log().as_bytes()))
+    };
     let save = |session: &Session| -> Result<(), Failure> {
         let bytes = session.checkpoint().map_err(Failure::NoAnswer)?;
-        let best = session.best().to_bytes().map_err(Failure::NoAnswer)?;
         write_file(&checkpoint, &bytes)
-            .and_then(|()| write_file(&weights, &best))
-            .and_then(|()| write_file(&log, session.log().as_bytes()))
+            .and_then(|()| save_best(session))
             .map_err(Failure::NoAnswer)
     };
+    let period = Duration::from_secs(args.checkpoint_every as u64);
     let mut saved = Instant::now();
     while !session.is_finished() {
         if interrupt.raised() {
@@ -221,9 +230,16 @@ fn train_here(args: &Train) -> Result<(), Failure> {
                 course.steps
             )));
         }
-        session.step().map_err(Failure::NoAnswer)?;
+        if let Err(mut sentence) = session.step() {
+            // The step has moved the weights before it failed: only a checkpoint before it can be gone on from.
+            let saved = session.has_chosen().then(|| save_best(&session));
+            if let Some(Err(other)) = saved {
+                sentence = format!("{sentence}; {other}");
+            }
+            return Err(Failure::NoAnswer(sentence));
+        }
         task.advance(1);
-        if saved.elapsed() >= PERIOD {
+        if saved.elapsed() >= period {
             save(&session)?;
             saved = Instant::now();
         }

@@ -62,6 +62,26 @@ pub struct Line {
 
 const HEADER: &str = "step,loss,f_at_end,stops,flat_stops,mean_stop,validation\n";
 
+/// The vectors of a checkpoint.
+const VECTORS: [&str; 4] = ["theta", "first", "second", "best"];
+/// The remark that tells whether the vectors and the other remarks are as they were written.
+const DIGEST: &str = "digest";
+
+/// FNV-1a over vectors and remarks: any byte that changes alone changes it.
+fn digest<'a>(vectors: impl IntoIterator<Item = &'a [u8]>, notes: &'a Notes) -> String {
+    let remarks = notes
+        .iter()
+        .flat_map(|(key, value)| [key.as_bytes(), value.as_bytes()]);
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for piece in vectors.into_iter().chain(remarks) {
+        // The length tells the end of a piece from the beginning of the next.
+        for &byte in piece.len().to_le_bytes().iter().chain(piece) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    format!("{hash:016x}")
+}
+
 impl Session {
     /// From random weights.
     pub fn new(course: Course) -> Self {
@@ -97,6 +117,11 @@ impl Session {
     /// Is nothing left to do?
     pub fn is_finished(&self) -> bool {
         self.done >= self.course.steps
+    }
+
+    /// Has a validation chosen weights, or are the best still those of the beginning?
+    pub fn has_chosen(&self) -> bool {
+        self.best_step > 0
     }
 
     /// One step, and a validation if it is time. On an error (numbers that are not finite) the best weights so far remain.
@@ -204,14 +229,10 @@ impl Session {
     /// Everything that the rest of the training depends on, as the content of a file.
     pub fn checkpoint(&self) -> Result<Vec<u8>, String> {
         let adam = &self.trainer.adam;
-        let vectors = [
-            ("theta", &self.trainer.theta),
-            ("first", &adam.first),
-            ("second", &adam.second),
-            ("best", &self.best),
-        ];
-        let tensors: Vec<_> = vectors
+        let vectors = [&self.trainer.theta, &adam.first, &adam.second, &self.best];
+        let tensors: Vec<_> = VECTORS
             .into_iter()
+            .zip(vectors)
             .map(|(name, v)| (name.to_owned(), vec![v.len()], bytes_of(v.iter().copied())))
             .collect();
         let mut notes = self.notes();
@@ -226,12 +247,20 @@ impl Session {
             ("log", self.log.clone()),
         ];
         notes.extend(numbers.map(|(key, value)| (key.to_owned(), value)));
+        let digest = digest(tensors.iter().map(|(_, _, bytes)| bytes.as_slice()), &notes);
+        notes.insert(DIGEST.to_owned(), digest);
         file_of(&tensors, &notes)
     }
 
     /// Goes on from the content of such a file. The error is a sentence without a subject.
     pub fn resume(course: Course, bytes: &[u8]) -> Result<Self, String> {
-        let (file, notes) = open(bytes)?;
+        let (file, mut notes) = open(bytes)?;
+        if let Some(there) = notes.remove(DIGEST) {
+            let tensors = VECTORS.map(|name| file.tensor(name).map_or(&[][..], |view| view.data()));
+            if there != digest(tensors, &notes) {
+                return Err("is damaged: its digest is that of another content".to_owned());
+            }
+        }
         let mut session = Self::new(course);
         for (key, value) in session.notes() {
             let there = notes.get(&key);

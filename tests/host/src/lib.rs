@@ -1,8 +1,10 @@
 //! What the host tests share: N* as a plain function of θ and x0, and its derivative by differences.
 
 mod random;
+mod steps;
 
 pub use random::RandomSystem;
+pub use steps::{Falls, Steps};
 
 use dst_core::{Crossing, HeapMemory, Integrator, Mode, Plan, Sensitivity, System};
 

@@ -2,10 +2,11 @@
 
 use dst_core::methods::HeavyBall;
 use dst_core::{
-    Crossing, Derived, Dual, Error, Euler, Formula, HeapMemory, Heun, Integrator, Plan, Progress,
-    Rk4, Scalar, Status, Store, StoreFault, SymplecticEuler, System, Workspace,
+    Crossing, Derived, Dual, Error, Euler, Formula, HeapMemory, Heun, Integrator, Map, Plan,
+    Progress, Rk4, Scalar, Status, Store, StoreFault, SymplecticEuler, System, Workspace,
 };
 use dst_models::Quadratic;
+use dst_tests::Steps;
 
 /// A nonlinear oscillator with its own clock, so that a run stops after exactly as many steps as asked:
 /// states (q, v, clock, −1): position/velocity pairs for the symplectic method.
@@ -77,14 +78,22 @@ fn bits<I: Integrator<f64>, Y: System<f64>>(
     (gradient.steps, numbers.map(|v| v.to_bits()).collect())
 }
 
+/// The oscillator as one map per step.
+fn mapped(h: f64) -> Derived<Steps<Clocked>, 4, 2> {
+    Derived::new(Steps { flow: Clocked, h })
+}
+
 fn every_slot_count<I: Integrator<f64>>(make: impl Fn(f64) -> I) {
-    let system = Derived::<_, 4, 2>::new(Clocked);
+    every_slot_count_of(&Derived::<_, 4, 2>::new(Clocked), make);
+}
+
+fn every_slot_count_of<I: Integrator<f64>>(system: &impl System<f64>, make: impl Fn(f64) -> I) {
     let theta = [1.1, 0.3];
     for n in [1, 2, 3, 10, 100, 1000] {
         let h = 0.01;
         let plan = make(h).until(0.0);
         let x0 = start(n, h);
-        let reference = bits(plan, &system, &theta, &x0, n + 1, true, None);
+        let reference = bits(plan, system, &theta, &x0, n + 1, true, None);
         assert!(
             reference.0.abs_diff(n) <= 1,
             "N = {}, wanted about {n}",
@@ -92,13 +101,13 @@ fn every_slot_count<I: Integrator<f64>>(make: impl Fn(f64) -> I) {
         );
         for s in 1..=n + 1 {
             assert_eq!(
-                bits(plan, &system, &theta, &x0, s, s % 2 == 0, None),
+                bits(plan, system, &theta, &x0, s, s % 2 == 0, None),
                 reference,
                 "N = {n}, {s} slots"
             );
         }
         for (s, budget) in [(1, 1), (3, 1), (3, 7), (5, 64), (n + 1, 3)] {
-            let cut = bits(plan, &system, &theta, &x0, s, false, Some(budget));
+            let cut = bits(plan, system, &theta, &x0, s, false, Some(budget));
             assert_eq!(cut, reference, "N = {n}, {s} slots, budget {budget}");
         }
     }
@@ -122,6 +131,11 @@ fn rk4() {
 #[test]
 fn symplectic() {
     every_slot_count(SymplecticEuler::new);
+}
+
+#[test]
+fn map() {
+    every_slot_count_of(&mapped(0.01), |_| Map);
 }
 
 #[test]
@@ -221,10 +235,12 @@ fn any_store_gives_the_same_bits_and_its_failures_are_reported() {
 #[test]
 fn suspended_and_resumed_at_every_call() {
     fn check<I: Integrator<f64>>(integrator: I) {
-        let system = Derived::<_, 4, 2>::new(Clocked);
+        check_of(&Derived::<_, 4, 2>::new(Clocked), integrator);
+    }
+    fn check_of<I: Integrator<f64>>(system: &impl System<f64>, integrator: I) {
         let (theta, x0) = ([1.1, 0.3], start(60, 0.01));
         let plan = integrator.until(0.0).crossing(Crossing::Hermite);
-        let reference = bits(plan, &system, &theta, &x0, 61, true, None);
+        let reference = bits(plan, system, &theta, &x0, 61, true, None);
         for (slots, records, budget) in [
             (1, false, 1),
             (2, true, 3),
@@ -233,17 +249,17 @@ fn suspended_and_resumed_at_every_call() {
             (30, true, 8),
         ] {
             let mut memory = if records {
-                HeapMemory::with_records(&plan, &system, slots)
+                HeapMemory::with_records(&plan, system, slots)
             } else {
-                HeapMemory::new(&plan, &system, slots)
+                HeapMemory::new(&plan, system, slots)
             };
             let mut state = plan
-                .record(&system, &theta, &x0, &mut memory)
+                .record(system, &theta, &x0, &mut memory)
                 .unwrap()
                 .suspend();
             let mut sweep = loop {
                 let mut run = plan
-                    .resume(state, &system, &theta, &x0, &mut memory)
+                    .resume(state, system, &theta, &x0, &mut memory)
                     .unwrap();
                 if run.advance(budget).unwrap().is_reached() {
                     break run.adjoint().unwrap().suspend();
@@ -252,7 +268,7 @@ fn suspended_and_resumed_at_every_call() {
             };
             let found = loop {
                 let mut adjoint = plan
-                    .resume_adjoint(sweep, &system, &theta, &x0, &mut memory)
+                    .resume_adjoint(sweep, system, &theta, &x0, &mut memory)
                     .unwrap();
                 if adjoint.advance(budget).unwrap() == Progress::Done {
                     let g = adjoint.finish().unwrap();
@@ -266,16 +282,16 @@ fn suspended_and_resumed_at_every_call() {
                 "{slots} slots, records {records}, budget {budget}"
             );
             // The tangent, the same way, against itself in one go.
-            let mut whole = plan.record(&system, &theta, &x0, &mut memory).unwrap();
+            let mut whole = plan.record(system, &theta, &x0, &mut memory).unwrap();
             whole.complete().unwrap();
             let whole = whole.tangent().unwrap().finish().unwrap();
             let whole: Vec<f64> = whole.theta.iter().chain(whole.x0).copied().collect();
-            let mut run = plan.record(&system, &theta, &x0, &mut memory).unwrap();
+            let mut run = plan.record(system, &theta, &x0, &mut memory).unwrap();
             run.complete().unwrap();
             let mut state = run.tangent().unwrap().suspend();
             let cut: Vec<f64> = loop {
                 let mut tangent = plan
-                    .resume_tangent(state, &system, &theta, &x0, &mut memory)
+                    .resume_tangent(state, system, &theta, &x0, &mut memory)
                     .unwrap();
                 if tangent.advance(budget).unwrap() == Progress::Done {
                     let g = tangent.finish().unwrap();
@@ -290,6 +306,7 @@ fn suspended_and_resumed_at_every_call() {
     check(Heun::new(0.01));
     check(Rk4::new(0.01));
     check(SymplecticEuler::new(0.01));
+    check_of(&mapped(0.01), Map);
 }
 
 /// A store that fails once: the adjoint tries again and loses nothing, the tangent says so for good.

@@ -5,11 +5,11 @@ use dst_core::methods::{
     Projected,
 };
 use dst_core::{
-    Crossing, Derived, Euler, HeapMemory, Heun, Integrator, Mode, Objective, Optimality, Plan, Rk4,
-    SymplecticEuler, System, Uniform,
+    Crossing, Derived, Euler, HeapMemory, Heun, Integrator, Map, Mode, Objective, Optimality, Plan,
+    Rk4, SymplecticEuler, System, Uniform,
 };
 use dst_models::{Close, Figure1, Logistic, Pendulum, Quadratic, Rosenbrock};
-use dst_tests::{answer, differences};
+use dst_tests::{Steps, answer, differences};
 
 /// N* against differences; every crossing, adjoint against tangent, with few and many slots.
 #[track_caller]
@@ -116,6 +116,26 @@ fn formulas_in_every_integrator() {
     check(
         "pendulum, RK4",
         Rk4::new(0.05).until(0.1),
+        &pendulum,
+        &[2.0, 0.3],
+        &[1.2, 0.1],
+    );
+}
+
+#[test]
+fn maps() {
+    let flow = Derived::<_, 2, 1>::new(Steps {
+        flow: Figure1,
+        h: 0.05,
+    });
+    check("Figure 1, map", Map.until(1e-3), &flow, &[0.3], &[1.0, 0.9]);
+    let pendulum = Derived::<_, 2, 2>::new(Steps {
+        flow: Pendulum,
+        h: 0.05,
+    });
+    check(
+        "pendulum, map",
+        Map.until(0.1),
         &pendulum,
         &[2.0, 0.3],
         &[1.2, 0.1],

@@ -74,6 +74,24 @@ impl Decay {
     }
 }
 
+/// The map x⁺ = θx, J = x: x_N = x0·θ^N, which is [`Decay`] with h = 1 and 1 − θ for θ.
+#[derive(Clone, Copy, Debug)]
+pub struct Shrink;
+
+impl<S: Scalar> Formula<S, 1, 1> for Shrink {
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 1],
+        _: Dual<S, K>,
+    ) -> [Dual<S, K>; 1] {
+        [theta[0] * x[0]]
+    }
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
+        x[0]
+    }
+}
+
 /// A ball dropped under gravity θ: q′ = v, v′ = −θ, J = q, ε = 0. For θ = 8: T = √(q0/4), dT/dq0 = 1/√(16 q0).
 #[derive(Clone, Copy, Debug)]
 pub struct BouncingBall;

@@ -15,7 +15,7 @@ pub mod ticks;
 
 pub use close::{Close, relative_distance};
 pub use counted::{Counted, CountedObjective, Counts};
-pub use flows::{BouncingBall, Countdown, Decay, Figure1, Pendulum, QuadraticInTime};
+pub use flows::{BouncingBall, Countdown, Decay, Figure1, Pendulum, QuadraticInTime, Shrink};
 pub use objectives::{Logistic, Quadratic, Rosenbrock};
 pub use poison::{Poison, Poisoned};
 pub use suspension::Suspension;

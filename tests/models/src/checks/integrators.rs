@@ -1,10 +1,12 @@
 //! Every integrator against flows whose stopping time is known.
 
-use dst_core::{Crossing, Derived, Euler, Heun, Integrator, Mode, Rk4, Scalar, SymplecticEuler};
+use dst_core::{
+    Crossing, Derived, Euler, Heun, Integrator, Map, Mode, Rk4, Scalar, SymplecticEuler,
+};
 
 use super::outcome::Outcome;
 use super::setup::{exact, gradient, lit, recorded};
-use crate::{BouncingBall, Figure1, Pendulum, QuadraticInTime};
+use crate::{BouncingBall, Decay, Figure1, Pendulum, QuadraticInTime, Shrink};
 
 /// A ball dropped from q₀ = 1 under gravity 8: T = 1/2, dT/dq₀ = 1/4, dT/dg = −T/16.
 fn ball<S: Scalar, I: Integrator<S>>(
@@ -70,6 +72,37 @@ pub(super) fn rk4<S: Scalar>(out: &mut Outcome) {
     out.near("dT/dx1", a.x0[0], d_x0[0], close);
     out.near("dT/dx2", a.x0[1], d_x0[1], close);
     out.near("dT/de", a.epsilon, d_epsilon, close);
+}
+
+/// x⁺ = ¾x is Euler with h = 1 of x′ = −¼x, to the last bit of x: every crossing must agree with it, in both modes.
+pub(super) fn map<S: Scalar>(out: &mut Outcome) {
+    let (map, flow) = (
+        Derived::<_, 1, 1>::new(Shrink),
+        Derived::<_, 1, 1>::new(Decay),
+    );
+    for crossing in Crossing::ALL {
+        for mode in [Mode::Adjoint, Mode::Tangent] {
+            let plan = Map.until(S::from_f64(0.07)).crossing(crossing).mode(mode);
+            let Some(a) = recorded(out, plan, &map, &lit([0.75]), &lit([3.0])) else {
+                return;
+            };
+            out.holds("N", a.steps == 14);
+            if crossing == Crossing::Paper {
+                // N/(1 − θ)
+                out.near("dT/dtheta", a.theta[0], 56.0, [1e-5, 1e-13]);
+            }
+            let plan = Euler::new(S::ONE).until(S::from_f64(0.07));
+            let plan = plan.crossing(crossing).mode(mode);
+            let Some(b) = recorded(out, plan, &flow, &lit([0.25]), &lit([3.0])) else {
+                return;
+            };
+            let close = [1e-4, 1e-12];
+            out.near("T", a.time, b.time.to_f64(), close);
+            out.near("dT/dtheta", a.theta[0], -b.theta[0].to_f64(), close);
+            out.near("dT/dx0", a.x0[0], b.x0[0].to_f64(), close);
+            out.near("dT/de", a.epsilon, b.epsilon.to_f64(), close);
+        }
+    }
 }
 
 pub(super) fn time_dependent_rate<S: Scalar>(out: &mut Outcome) {

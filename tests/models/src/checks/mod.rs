@@ -75,6 +75,7 @@ checks![
     integrators::heun,
     integrators::rk4,
     integrators::symplectic,
+    integrators::map,
     integrators::time_dependent_rate,
     integrators::pendulum,
     loss::running_loss,

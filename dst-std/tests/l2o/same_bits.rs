@@ -1,0 +1,117 @@
+//! What must not change a bit: pages, slots, a workshop that was used before. And single against double precision.
+
+use dst_core::{HeapMemory, Integrator, Map, System};
+use dst_std::l2o::{Feed, Model, Optimiser, Workshop};
+use dst_std::linalg::Real;
+
+use crate::{distance, task, weights};
+
+const STEPS: usize = 6;
+
+/// Gradients by θ and x0, the state at the end, and the loss.
+fn gradient<T: Real>(
+    (model, feed, dim, steps): (Model, Feed, usize, usize),
+    workshop: &mut Workshop<T>,
+    (slots, records): (usize, bool),
+) -> [Vec<f64>; 4] {
+    let (task, theta) = (task::<T>(dim, 7), weights::<T>(model, 11));
+    let optimiser = Optimiser::new(model, &task, feed, workshop);
+    let mut state = vec![T::ZERO; optimiser.dims().states];
+    optimiser.start(&vec![T::ZERO; dim], &mut state);
+    let plan = Map
+        .until(-T::MAX)
+        .at_most(steps)
+        .from_time(T::from_f64(20.0));
+    let plan = plan.running_loss(|k: usize| T::from_f64(1.0 / (k + 1) as f64), T::ZERO);
+    let mut memory = if records {
+        HeapMemory::with_records(&plan, &optimiser, slots)
+    } else {
+        HeapMemory::new(&plan, &optimiser, slots)
+    };
+    let found = plan
+        .gradient(&optimiser, &theta, &state, &mut memory)
+        .unwrap();
+    let x0 = &found.x0[optimiser.x_range()];
+    [found.theta, x0, found.state, &[found.loss]].map(|v| v.iter().map(|v| v.to_f64()).collect())
+}
+
+fn pages<T: Real>(feed: Feed) {
+    for model in Model::ALL {
+        for dim in [5, 70] {
+            let case = (model, feed, dim, STEPS);
+            let reference = gradient(case, &mut Workshop::<T>::new(dim, 0), (STEPS, true));
+            assert!(reference[0].iter().any(|&g| g != 0.0));
+            for (pages, slots, records) in [
+                (STEPS, STEPS, true),
+                (STEPS + 1, STEPS, false),
+                (20, 2, true),
+                (1, STEPS, true),
+                (2, 3, false),
+                (STEPS, 1, false),
+                (0, 1, false),
+                (0, 2, true),
+            ] {
+                let mut workshop = Workshop::<T>::new(dim, pages);
+                // The second time the pages are full of the first.
+                for _ in 0..2 {
+                    let found = gradient(case, &mut workshop, (slots, records));
+                    assert!(
+                        found == reference,
+                        "{} {feed:?} {dim}: {pages} pages, {slots} slots, records {records}",
+                        model.name()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_in_double_precision() {
+    pages::<f64>(Feed::Full);
+}
+
+#[test]
+fn pages_in_single_precision() {
+    pages::<f32>(Feed::Detached);
+}
+
+#[test]
+fn a_workshop_may_be_used_for_anything_before() {
+    let dim = 40;
+    let mut used = Workshop::<f32>::new(dim, 3);
+    for model in [Model::RnnProp, Model::Dm, Model::RnnProp, Model::Dm] {
+        for feed in [Feed::Detached, Feed::Full] {
+            let case = (model, feed, dim, STEPS);
+            let fresh = gradient(case, &mut Workshop::<f32>::new(dim, 3), (STEPS, true));
+            assert!(
+                gradient(case, &mut used, (STEPS, true)) == fresh,
+                "{case:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn single_against_double_precision() {
+    for model in Model::ALL {
+        for feed in [Feed::Detached, Feed::Full] {
+            for (dim, steps) in [(5, 6), (40, 6), (40, 20)] {
+                let case = (model, feed, dim, steps);
+                let single = gradient(case, &mut Workshop::<f32>::new(dim, steps), (steps, true));
+                let double = gradient(case, &mut Workshop::<f64>::new(dim, steps), (steps, true));
+                let [theta, x0, state, loss] =
+                    [0, 1, 2, 3].map(|i| distance(&single[i], &double[i]));
+                println!(
+                    "{} {feed:?} {dim} {steps}: theta {theta:.1e}, x0 {x0:.1e}, state {state:.1e}, loss {loss:.1e}",
+                    model.name()
+                );
+                assert!(theta <= 1e-4 && x0 <= 1e-4, "{case:?}: {theta:e} {x0:e}");
+                assert!(
+                    state <= 1e-4 && loss <= 1e-5,
+                    "{case:?}: {state:e} {loss:e}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! `dst l2o train` as a user meets it: killed and resumed, refused, interrupted.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use dst_std::l2o::{Model, Trained};
+
+/// A directory that is gone when the test is over.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("dst-test-l2o-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A small training that writes to `out`.
+fn training(out: &str, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dst"));
+    command.args([
+        "l2o",
+        "train",
+        "--quiet",
+        "--dim",
+        "20",
+        "--samples",
+        "8",
+        "--batch",
+        "3",
+    ]);
+    command.args([
+        "--segments",
+        "2",
+        "--segment-steps",
+        "4",
+        "--validate-every",
+        "3",
+    ]);
+    command.args(["--out", out]).args(more);
+    command
+}
+
+/// The exit code and the only line on standard error.
+fn refusal(output: Output) -> (i32, String) {
+    assert!(output.stdout.is_empty(), "{output:?}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    (output.status.code().unwrap(), text.trim_end().to_owned())
+}
+
+#[track_caller]
+fn refuses(out: &str, more: &[&str], code: i32, words: &[&str]) {
+    let (found, text) = refusal(training(out, more).output().unwrap());
+    assert_eq!(found, code, "{text}");
+    assert!(text.starts_with("error: "), "{text}");
+    for word in words {
+        assert!(text.contains(word), "'{word}' is not in: {text}");
+    }
+}
+
+#[track_caller]
+fn works(out: &str, more: &[&str]) {
+    let output = training(out, more).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
+
+fn contents(out: &str) -> [Vec<u8>; 3] {
+    let path = Path::new(out);
+    ["safetensors", "csv", "checkpoint"].map(|kind| fs::read(path.with_extension(kind)).unwrap())
+}
+
+#[test]
+fn what_a_training_leaves() {
+    let scratch = Scratch::new("leaves");
+    for (name, model) in [("dm", Model::Dm), ("rnnprop", Model::RnnProp)] {
+        let out = scratch.file(&format!("{name}.safetensors"));
+        works(
+            &out,
+            &[
+                "--model",
+                name,
+                "--steps",
+                "4",
+                "--penalty",
+                "guarded",
+                "--warm-up",
+                "2",
+            ],
+        );
+        let trained = Trained::load(Path::new(&out)).unwrap();
+        assert_eq!(trained.model, model);
+        assert_eq!(trained.notes["penalty"], "guarded from 2");
+        let log = String::from_utf8(contents(&out)[1].clone()).unwrap();
+        let lines: Vec<&str> = log.lines().collect();
+        assert_eq!(lines.len(), 5, "{log}");
+        assert!(
+            lines.iter().all(|line| line.split(',').count() == 7),
+            "{log}"
+        );
+    }
+    assert_eq!(scratch.names().len(), 6, "{:?}", scratch.names());
+}
+
+/// Waits until the log has so many lines, or the program has ended.
+fn wait_for(child: &mut Child, log: &Path, lines: usize) {
+    let begin = Instant::now();
+    while fs::read_to_string(log).map_or(0, |text| text.lines().count()) < lines {
+        if child.try_wait().unwrap().is_some() {
+            return;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(300), "no progress");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn killed_at_any_moment_it_ends_with_the_same_bytes() {
+    let scratch = Scratch::new("killed");
+    let (whole, cut) = (
+        scratch.file("whole.safetensors"),
+        scratch.file("cut.safetensors"),
+    );
+    let steps = ["--steps", "150", "--penalty", "literal", "--threads", "1"];
+    works(&whole, &steps);
+    let log = Path::new(&cut).with_extension("csv");
+    let mut killed = 0;
+    for lines in [4, 20, 50] {
+        let mut arguments = vec![
+            "--steps",
+            "150",
+            "--penalty",
+            "literal",
+            "--checkpoint-every",
+            "0",
+        ];
+        arguments.extend(["--threads", if lines == 20 { "2" } else { "1" }]);
+        if lines > 4 {
+            arguments.push("--resume");
+        }
+        let mut child = training(&cut, &arguments).spawn().unwrap();
+        wait_for(&mut child, &log, lines);
+        // SIGKILL: nothing can be tidied up.
+        child.kill().unwrap();
+        killed += usize::from(!child.wait().unwrap().success());
+    }
+    assert!(killed > 0, "the program was at work when it was killed");
+    works(&cut, &[&steps[..], &["--resume"]].concat());
+    assert!(contents(&cut) == contents(&whole));
+    // A training that is done stays done.
+    works(&cut, &[&steps[..], &["--resume"]].concat());
+    assert!(contents(&cut) == contents(&whole));
+}
+
+#[test]
+fn interrupted_it_says_so_and_goes_on() {
+    let scratch = Scratch::new("interrupted");
+    let (whole, cut) = (
+        scratch.file("whole.safetensors"),
+        scratch.file("cut.safetensors"),
+    );
+    works(&whole, &["--steps", "300"]);
+    let mut command = training(&cut, &["--steps", "300", "--checkpoint-every", "0"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    wait_for(&mut child, &Path::new(&cut).with_extension("csv"), 5);
+    let id = child.id().to_string();
+    if !Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        eprintln!("there is no `kill` here: nothing to test");
+        child.kill().unwrap();
+        return;
+    }
+    let (code, text) = refusal(child.wait_with_output().unwrap());
+    assert_eq!(code, 130, "{text}");
+    assert!(text.contains("of 300 steps; go on with --resume"), "{text}");
+    works(&cut, &["--steps", "300", "--resume"]);
+    assert!(contents(&cut) == contents(&whole));
+}
+
+#[test]
+fn places_that_cannot_be_written() {
+    let scratch = Scratch::new("places");
+    let out = scratch.file("no such directory/a.safetensors");
+    refuses(
+        &out,
+        &["--steps", "1"],
+        2,
+        &["a.safetensors", "cannot be written"],
+    );
+    refuses(
+        scratch.0.to_str().unwrap(),
+        &["--steps", "1"],
+        2,
+        &["cannot be written"],
+    );
+    fs::write(scratch.0.join("file"), "").unwrap();
+    refuses(
+        &scratch.file("file/a.safetensors"),
+        &["--steps", "1"],
+        2,
+        &["cannot be written"],
+    );
+    // The log and the checkpoint need a name of their own.
+    for name in ["a.csv", "a.checkpoint"] {
+        refuses(
+            &scratch.file(name),
+            &["--steps", "1"],
+            2,
+            &["--out must not end in"],
+        );
+    }
+    fs::create_dir(scratch.0.join("b.checkpoint")).unwrap();
+    refuses(
+        &scratch.file("b.safetensors"),
+        &["--steps", "1"],
+        2,
+        &["b.checkpoint", "cannot be written"],
+    );
+    refuses(
+        &scratch.file("c.safetensors"),
+        &["--checkpoint-every", "-1"],
+        2,
+        &["--checkpoint-every must be"],
+    );
+    assert_eq!(scratch.names(), ["b.checkpoint", "file"]);
+}
+
+#[test]
+fn checkpoints_that_are_of_no_use() {
+    let scratch = Scratch::new("checkpoints");
+    let out = scratch.file("a.safetensors");
+    refuses(
+        &out,
+        &["--resume"],
+        1,
+        &["there is no checkpoint", "start without --resume"],
+    );
+    assert!(scratch.names().is_empty());
+    works(&out, &["--steps", "2"]);
+    let before = contents(&out);
+    let resume = |more: &[&str], words: &[&str]| {
+        refuses(
+            &out,
+            &[&["--steps", "3", "--resume"], more].concat(),
+            1,
+            words,
+        );
+    };
+    resume(
+        &["--seed", "2"],
+        &["belongs to another training", "seed is 1, not 2"],
+    );
+    resume(
+        &["--model", "dm"],
+        &["belongs to another training", "model is rnnprop, not dm"],
+    );
+    resume(
+        &["--penalty", "guarded", "--warm-up", "1"],
+        &["penalty is none, not guarded from 1"],
+    );
+    assert!(contents(&out) == before);
+    let checkpoint = scratch.0.join("a.checkpoint");
+    fs::write(&checkpoint, &before[2][..1000]).unwrap();
+    resume(&[], &["a.checkpoint", "is not a whole safetensors file"]);
+    let mut flipped = before[2].clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    fs::write(&checkpoint, &flipped).unwrap();
+    resume(&[], &["a.checkpoint", "is damaged"]);
+    // Nothing was lost: with the checkpoint back in its place the training goes on.
+    fs::write(&checkpoint, &before[2]).unwrap();
+    works(&out, &["--steps", "3", "--resume"]);
+}
+
+/// Numbers that are not finite: a sentence, and what was there before remains.
+#[test]
+fn a_training_that_fails() {
+    let scratch = Scratch::new("fails");
+    let out = scratch.file("a.safetensors");
+    refuses(
+        &out,
+        &["--steps", "5", "--rate", "1e38"],
+        1,
+        &["training step 1", "no finite"],
+    );
+    assert!(scratch.names().is_empty(), "{:?}", scratch.names());
+    works(&out, &["--steps", "2"]);
+    let before = contents(&out);
+    refuses(
+        &out,
+        &["--steps", "5", "--rate", "1e38"],
+        1,
+        &["training step 1", "no finite"],
+    );
+    assert!(contents(&out) == before);
+}
+
+/// A disk that is full, as a limit on the size of files, which needs no rights: what was written before remains whole.
+#[test]
+fn a_full_disk() {
+    let scratch = Scratch::new("full");
+    let out = scratch.file("a.safetensors");
+    works(&out, &["--steps", "2"]);
+    let (before, names) = (contents(&out), scratch.names());
+    let whole = training(&out, &["--steps", "4", "--resume"]);
+    let mut limited = Command::new("sh");
+    // The signal that would end the program is ignored, so that it sees the error.
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 8 && exec \"$@\"", "sh"]);
+    limited.arg(whole.get_program()).args(whole.get_args());
+    let (code, text) = match limited.output() {
+        Ok(output) => refusal(output),
+        Err(_) => {
+            eprintln!("there is no `sh` here: nothing to test");
+            return;
+        }
+    };
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("a.checkpoint' cannot be written"), "{text}");
+    assert!(contents(&out) == before && scratch.names() == names);
+    works(&out, &["--steps", "4", "--resume"]);
+}

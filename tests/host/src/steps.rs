@@ -1,0 +1,67 @@
+//! Flows and maps made from each other: what [`Map`](dst_core::Map) does to one must be what Euler does to the other.
+
+use dst_core::{Dual, Formula, Scalar};
+
+/// The Euler step of a flow as a map of its own, F = x − h·A(θ, x, h·t), where t counts the steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps<F> {
+    /// A
+    pub flow: F,
+    /// h
+    pub h: f64,
+}
+
+impl<S: Scalar, F, const D: usize, const P: usize> Formula<S, D, P> for Steps<F>
+where
+    F: Formula<S, D, P>,
+{
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; P],
+        x: &[Dual<S, K>; D],
+        t: Dual<S, K>,
+    ) -> [Dual<S, K>; D] {
+        let mut next = self.flow.rate(theta, x, t * self.h);
+        for (next, &x) in next.iter_mut().zip(x) {
+            *next = x - *next * self.h;
+        }
+        next
+    }
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; D]) -> Dual<S, K> {
+        self.flow.criterion(x)
+    }
+    fn loss<const K: usize>(&self, x: &[Dual<S, K>; D], criterion: Dual<S, K>) -> Dual<S, K> {
+        self.flow.loss(x, criterion)
+    }
+}
+
+/// The flow whose Euler step with h = 1 is a map F: A = x − F.
+#[derive(Clone, Copy, Debug)]
+pub struct Falls<F>(
+    /// F
+    pub F,
+);
+
+impl<S: Scalar, F, const D: usize, const P: usize> Formula<S, D, P> for Falls<F>
+where
+    F: Formula<S, D, P>,
+{
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; P],
+        x: &[Dual<S, K>; D],
+        t: Dual<S, K>,
+    ) -> [Dual<S, K>; D] {
+        let mut rate = self.0.rate(theta, x, t);
+        for (rate, &x) in rate.iter_mut().zip(x) {
+            *rate = x - *rate;
+        }
+        rate
+    }
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; D]) -> Dual<S, K> {
+        self.0.criterion(x)
+    }
+    fn loss<const K: usize>(&self, x: &[Dual<S, K>; D], criterion: Dual<S, K>) -> Dual<S, K> {
+        self.0.loss(x, criterion)
+    }
+}

@@ -1,0 +1,186 @@
+//! `Map` is Euler with h = 1 of A = x − F, without the subtraction; and what an iterate says of f.
+
+use dst_core::{
+    Crossing, Derived, Euler, Formula, HeapMemory, Integrator, Map, Memory, Mode, Status, System,
+    Uniform, formula,
+};
+use dst_models::{Close, Figure1, Pendulum, QuadraticInTime};
+use dst_tests::{Answer, Falls, Steps, answer};
+
+/// A map against both of its twins among the flows, in every crossing and both modes.
+#[track_caller]
+fn check<F: Formula<f64, D, P> + Copy, const D: usize, const P: usize>(
+    name: &str,
+    (flow, h, epsilon): (F, f64, f64),
+    theta: &[f64; P],
+    x0: &[f64; D],
+) {
+    let map = Derived::<_, D, P>::new(Steps { flow, h });
+    let fall = Derived::<_, D, P>::new(Falls(map.formula));
+    let flow = Derived::<_, D, P>::new(flow);
+    for crossing in Crossing::ALL {
+        for mode in [Mode::Adjoint, Mode::Tangent] {
+            let by_map = |slots| {
+                let plan = Map.until(epsilon).crossing(crossing).mode(mode);
+                answer(plan, &map, theta, x0, slots)
+            };
+            let ours = by_map(4);
+            assert!(ours.steps > 10, "{name}: N = {}", ours.steps);
+            assert_eq!(by_map(1), ours, "{name}: any number of slots");
+            let plan = Euler::new(1.0).until(epsilon);
+            let unit = answer(plan.crossing(crossing).mode(mode), &fall, theta, x0, 4);
+            let plan = Euler::new(h).until(epsilon);
+            let timed = answer(plan.crossing(crossing).mode(mode), &flow, theta, x0, 4);
+            let close = |what: &str, theirs: &Answer, unit: f64| {
+                let what = format!("{name}: {crossing:?}, {mode:?}, {what}");
+                assert_eq!(ours.steps, theirs.steps, "{what}");
+                let size = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+                for (ours, theirs) in [
+                    (&ours.theta, &theirs.theta),
+                    (&ours.x0, &theirs.x0),
+                    (
+                        &vec![ours.time, ours.epsilon],
+                        &vec![theirs.time, theirs.epsilon],
+                    ),
+                ] {
+                    let ours: Vec<f64> = ours.iter().map(|v| unit * v).collect();
+                    let close = Close {
+                        rtol: 1e-9,
+                        atol: 1e-11 * size(&ours),
+                    };
+                    close.assert(&what, &ours, theirs);
+                }
+            };
+            close("Euler with h = 1", &unit, 1.0);
+            close("Euler with h", &timed, h);
+        }
+    }
+}
+
+#[test]
+fn a_map_is_an_euler_step() {
+    check("Figure 1", (Figure1, 0.05, 1e-3), &[0.3], &[1.0, 0.9]);
+    check("pendulum", (Pendulum, 0.05, 0.1), &[2.0, 0.3], &[1.2, 0.1]);
+    // The time that the map sees counts its steps.
+    check("in time", (QuadraticInTime, 0.02, 0.3), &[0.7], &[2.0]);
+}
+
+/// x⁺ = θx, J = x: x_k = θᵏx0, so that every crossing has a closed form. dJ/dt is −(x − θx).
+#[test]
+fn closed_forms() {
+    let shrink = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0]);
+    let (theta, x0, epsilon) = (0.8_f64, 3.0, 0.07);
+    let n = (1..).find(|&n| x0 * theta.powi(n) <= epsilon).unwrap();
+    let x = |k: i32| x0 * theta.powi(k);
+    let dx = |k: i32| f64::from(k) * x0 * theta.powi(k - 1);
+    let alpha = (x(n - 1) - epsilon) / (x(n - 1) - x(n));
+    let between = alpha * dx(n) + (1.0 - alpha) * dx(n - 1);
+    for mode in [Mode::Adjoint, Mode::Tangent] {
+        for (crossing, by_theta) in [
+            (Crossing::Paper, f64::from(n) / (1.0 - theta)),
+            (Crossing::Interpolated, between / (x(n - 1) - x(n))),
+            // The interpolated slope is that at ε.
+            (Crossing::Slope, between / ((1.0 - theta) * epsilon)),
+        ] {
+            let plan = Map.until(epsilon).crossing(crossing).mode(mode);
+            let found = answer(plan, &shrink, &[theta], &[x0], 3);
+            assert_eq!(found.steps, n as usize);
+            Close::relative(1e-12).assert(crossing.name(), &found.theta, &[by_theta]);
+        }
+    }
+}
+
+/// A map may forget where it came from; its transpose then gives exactly nothing, and no rounding of x − (x − F).
+#[test]
+fn nothing_is_subtracted() {
+    let forgets = formula!(
+        |theta: 2, x: 2, _t| [theta[0], theta[1] * x[1]],
+        |x| x[1] + x[0] * 1e-3
+    );
+    let (theta, x0) = ([1e-3, 0.5], [1e17, 1.0]);
+    let plan = Map.until(0.1).crossing(Crossing::Paper);
+    let found = answer(plan.mode(Mode::Adjoint), &forgets, &theta, &x0, 3);
+    assert_eq!(found.x0[0], 0.0);
+    // The first step replaces x: what Euler would compute as x − (x − F) is 0 at this size, not 1e-3.
+    let mut memory = Memory::<f64, 2, 2, 2>::new();
+    let mut run = plan.run(&forgets, &theta, &x0, &mut memory).unwrap();
+    assert_eq!(run.advance(1).unwrap().iterate().state, [1e-3, 0.5]);
+}
+
+/// f at every iterate, whatever its weight; NaN where nobody asks for it.
+#[test]
+fn an_iterate_tells_f() {
+    let flow = Derived::<_, 2, 1>::new(Figure1);
+    let (theta, x0) = ([0.7], [1.0, 0.9_f64]);
+    let f = |x: &[f64]| 0.5 * x[0] * x[0] + 2.0 * x[1] * x[1];
+    let plan = Euler::new(0.05).until(1e-2_f64);
+    let mut memory = HeapMemory::new(&plan, &flow, 3);
+    let mut run = plan.record(&flow, &theta, &x0, &mut memory).unwrap();
+    assert!(run.iterate().value.is_nan());
+    while let Status::Running(at) = run.advance(1).unwrap() {
+        assert!(at.value.is_nan() && at.loss == 0.0);
+    }
+    assert!(run.iterate().value.is_nan());
+
+    let mut memory = HeapMemory::new(&plan, &flow, 3);
+    let weighted = plan.running_loss(|k: usize| if k % 3 == 0 { 0.5 } else { 0.0 }, 0.0);
+    let mut run = weighted.record(&flow, &theta, &x0, &mut memory).unwrap();
+    assert!(run.iterate().value.is_nan(), "before the first look");
+    let (mut sum, mut steps) = (0.0, 0);
+    let mut status = run.advance(0).unwrap();
+    loop {
+        let at = status.iterate();
+        assert_eq!(at.steps, steps);
+        assert_eq!(at.value, f(at.state), "step {steps}");
+        sum += if steps % 3 == 0 { 0.5 * at.value } else { 0.0 };
+        assert_eq!(at.loss, sum, "step {steps}");
+        if status.is_reached() {
+            break;
+        }
+        status = run.advance(1).unwrap();
+        steps += 1;
+    }
+    assert!(steps > 20);
+    let end = run.iterate().value;
+    assert_eq!(
+        run.advance(5).unwrap().iterate().value,
+        end,
+        "after the stop"
+    );
+
+    // Suspended after every step, and several steps at a time.
+    let uniform = plan.running_loss(Uniform(1.0), 0.0);
+    let mut kept = uniform
+        .record(&flow, &theta, &x0, &mut memory)
+        .unwrap()
+        .suspend();
+    loop {
+        let mut run = uniform
+            .resume(kept, &flow, &theta, &x0, &mut memory)
+            .unwrap();
+        let status = run.advance(3).unwrap();
+        assert_eq!(status.iterate().value, f(status.iterate().state));
+        if status.is_reached() {
+            break;
+        }
+        kept = run.suspend();
+        let again = uniform
+            .resume(kept, &flow, &theta, &x0, &mut memory)
+            .unwrap();
+        assert_eq!(again.iterate().value, f(again.iterate().state));
+        kept = again.suspend();
+    }
+
+    // Of a map, and without recording.
+    let map = Derived::<_, 2, 1>::new(Steps {
+        flow: Figure1,
+        h: 0.05,
+    });
+    let plan = Map.until(1e-2).running_loss(Uniform(1.0), 0.0);
+    let mut memory = HeapMemory::new(&plan, &map, 3);
+    assert_eq!(System::<f64>::dims(&map).states, 2);
+    let mut run = plan.run(&map, &theta, &x0, &mut memory).unwrap();
+    while let Status::Running(at) = run.advance(1).unwrap() {
+        assert_eq!(at.value, f(at.state));
+    }
+}
