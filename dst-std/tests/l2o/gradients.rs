@@ -221,10 +221,10 @@ fn of_a_running_loss_with_the_gradient_detached() {
                 f,
             );
             let full = loss_gradient(model, &task, Feed::Full, &theta, &x0);
-            assert!(
-                crate::distance(&full.theta, &found.theta) > 1e-6,
-                "the feed has a part in it"
-            );
+            let part = crate::distance(&full.theta, &found.theta);
+            println!("{} {dim}: the feed's part is {part:.1e}", model.name());
+            // DM is fed a sixty-fourth of the gradient.
+            assert!(part > 1e-8, "the feed has a part in it: {part:e}");
         }
     }
 }

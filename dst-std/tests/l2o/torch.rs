@@ -98,14 +98,14 @@ fn gradients_in_double_precision() {
     against::<f64>(1e-13, |_| 1e-9);
 }
 
-/// The penalty divides by a difference of differences of f: what rounding does to f is multiplied.
+/// The penalty divides by a second difference of f, here about 1e-4 of f = 0.69: a unit in the last place of f is 1e-3 of it.
 #[test]
 fn gradients_in_single_precision() {
     against::<f32>(1e-6, |case| {
         if case["penalty"] == "none" {
             1e-4
         } else {
-            1e-3
+            4e-3
         }
     });
 }
