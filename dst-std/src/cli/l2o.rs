@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::{Subcommand, ValueEnum};
+use serde::Serialize;
 
 use super::arguments::{choice, not_negative, positive, positive_count};
 use super::common::{Parallel, Seeded, Speech};
@@ -195,7 +196,14 @@ fn train_here(args: &Train) -> Result<(), Failure> {
     for path in [&weights, &log, &checkpoint] {
         try_to_write(path).map_err(Failure::Usage)?;
     }
+    if !args.resume && checkpoint.exists() {
+        return Err(Failure::Usage(format!(
+            "there is a checkpoint of an earlier training in '{}'; go on with --resume, or choose another --out",
+            checkpoint.display()
+        )));
+    }
     let course = args.course();
+    let started = Instant::now();
     let mut session = if args.resume {
         resume(course, &checkpoint)?
     } else {
@@ -230,21 +238,67 @@ fn train_here(args: &Train) -> Result<(), Failure> {
                 course.steps
             )));
         }
-        if let Err(mut sentence) = session.step() {
-            // The step has moved the weights before it failed: only a checkpoint before it can be gone on from.
-            let saved = session.has_chosen().then(|| save_best(&session));
-            if let Some(Err(other)) = saved {
-                sentence = format!("{sentence}; {other}");
+        let line = match session.step() {
+            Ok(line) => line,
+            Err(mut sentence) => {
+                // The step has moved the weights before it failed: only a checkpoint before it can be gone on from.
+                let saved = session.has_chosen().then(|| save_best(&session));
+                if let Some(Err(other)) = saved {
+                    sentence = format!("{sentence}; {other}");
+                }
+                return Err(Failure::NoAnswer(sentence));
             }
-            return Err(Failure::NoAnswer(sentence));
-        }
+        };
+        task.say(format!("training, loss {:.3e}", line.loss));
         task.advance(1);
         if saved.elapsed() >= period {
             save(&session)?;
             saved = Instant::now();
         }
     }
-    save(&session)
+    save(&session)?;
+    let best = session.best();
+    let note = |key: &str| best.notes.get(key).cloned().unwrap_or_default();
+    let summary = Summary {
+        model: best.model.name(),
+        penalty: course.recipe.penalty.name(),
+        steps: session.done(),
+        best_step: note("best_step").parse().ok(),
+        validation: note("validation").parse().ok(),
+        seconds: started.elapsed().as_secs_f64(),
+        weights: weights.display().to_string(),
+    };
+    output::print(args.speech.json, &summary, |to| {
+        writeln!(
+            to,
+            "{}: {} steps in {:.0} s; the best of the validations, mean f {}, was after step {}",
+            best.model.title(),
+            summary.steps,
+            summary.seconds,
+            note("validation"),
+            note("best_step")
+        )?;
+        writeln!(
+            to,
+            "weights: {}, log: {}; test them with dst l2o test --weights {}",
+            weights.display(),
+            log.display(),
+            weights.display()
+        )
+    })
+}
+
+/// What a training came to.
+#[derive(Debug, Serialize)]
+struct Summary {
+    model: &'static str,
+    penalty: &'static str,
+    steps: usize,
+    best_step: Option<usize>,
+    /// Mean f over the steps of the validation runs.
+    validation: Option<f64>,
+    seconds: f64,
+    weights: String,
 }
 
 /// Goes on from a checkpoint. Without one the training was killed before it made its first, and begins again.

@@ -100,6 +100,11 @@ impl Task {
         }
     }
 
+    /// Shows other words beside the bar.
+    pub fn say(&self, words: impl Into<String>) {
+        self.inner.bar.set_message(words.into());
+    }
+
     /// Parts done so far.
     pub fn done(&self) -> usize {
         usize::try_from(self.inner.bar.position()).unwrap_or(usize::MAX)
