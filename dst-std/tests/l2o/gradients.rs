@@ -220,10 +220,12 @@ fn of_a_running_loss_with_the_gradient_detached() {
                 &x0,
                 f,
             );
+            // DM is fed so little of the gradient that differences cannot tell; those to PyTorch can.
             let full = loss_gradient(model, &task, Feed::Full, &theta, &x0);
+            let part = crate::distance(&full.theta, &found.theta);
             assert!(
-                crate::distance(&full.theta, &found.theta) > 1e-6,
-                "the feed has a part in it"
+                part > if model == Model::Dm { 0.0 } else { 1e-5 },
+                "{part:e}"
             );
         }
     }
