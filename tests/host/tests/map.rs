@@ -132,7 +132,11 @@ fn an_iterate_tells_f() {
         let at = status.iterate();
         assert_eq!(at.steps, steps);
         assert_eq!(at.value, f(at.state), "step {steps}");
-        sum += if steps.is_multiple_of(3) { 0.5 * at.value } else { 0.0 };
+        sum += if steps.is_multiple_of(3) {
+            0.5 * at.value
+        } else {
+            0.0
+        };
         assert_eq!(at.loss, sum, "step {steps}");
         if status.is_reached() {
             break;
