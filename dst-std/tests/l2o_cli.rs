@@ -197,11 +197,16 @@ fn interrupted_it_says_so_and_goes_on() {
         child.kill().unwrap();
         return;
     }
-    // Two lines: it has heard, and how far it got.
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{text}");
-    assert!(text.contains("of 300 steps; go on with --resume"), "{text}");
+    // First that the signal was heard, at the end where the training stands.
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("error: interrupted after "), "{text}");
+    assert!(
+        last.ends_with(" of 300 steps; go on with --resume"),
+        "{text}"
+    );
     works(&cut, &["--steps", "300", "--resume"]);
     assert!(contents(&cut) == contents(&whole));
 }

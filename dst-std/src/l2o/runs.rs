@@ -26,27 +26,30 @@ struct Desk<T> {
     state: Vec<T>,
 }
 
+impl<T: Real> Desk<T> {
+    fn new(model: Model, size: Size) -> Self {
+        let task = Task::new(size);
+        let mut workshop = Workshop::new(size.dim, 0);
+        let optimiser = Optimiser::new(model, &task, Feed::Detached, &mut workshop);
+        let memory = HeapMemory::new(&Map.until(-T::MAX), &optimiser, 1);
+        let state = vec![T::ZERO; optimiser.dims().states];
+        Self {
+            task,
+            workshop,
+            memory,
+            state,
+        }
+    }
+}
+
 impl<T: Real> Runner<T> {
     /// For runs of so many steps on problems of this size, from x = 0.
     pub fn new(model: Model, size: Size, steps: usize) -> Self {
-        let task = Task::new(size);
-        let desk = || {
-            let mut workshop = Workshop::new(size.dim, 0);
-            let optimiser = Optimiser::new(model, &task, Feed::Detached, &mut workshop);
-            let memory = HeapMemory::new(&Map.until(-T::MAX), &optimiser, 1);
-            let state = vec![T::ZERO; optimiser.dims().states];
-            Desk {
-                task: task.clone(),
-                workshop,
-                memory,
-                state,
-            }
-        };
         Self {
             model,
             size,
             steps,
-            desks: Mutex::new((0..rayon::current_num_threads()).map(|_| desk()).collect()),
+            desks: Mutex::new(Vec::new()),
         }
     }
 
@@ -65,9 +68,10 @@ impl<T: Real> Runner<T> {
         });
     }
 
+    /// A desk that is free, or a new one: there will be as many as threads.
     fn take(&self) -> Desk<T> {
         let desk = self.desks.lock().expect("no thread panics").pop();
-        desk.expect("as many desks as threads")
+        desk.unwrap_or_else(|| Desk::new(self.model, self.size))
     }
 
     fn give(&self, desk: Desk<T>) {

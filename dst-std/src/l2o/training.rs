@@ -100,6 +100,21 @@ struct Desk<T> {
     last: Vec<T>,
 }
 
+impl<T: Real> Desk<T> {
+    fn new(recipe: &Recipe, task: &Task<T>) -> Self {
+        let mut workshop = Workshop::new(recipe.size.dim, recipe.steps);
+        let optimiser = Optimiser::new(recipe.model, task, recipe.feed, &mut workshop);
+        let memory = HeapMemory::with_records(&Map.until(-T::MAX), &optimiser, recipe.steps);
+        let last = vec![T::ZERO; optimiser.dims().states];
+        Self {
+            memory,
+            workshop,
+            weights: vec![Cell::new(T::ZERO); recipe.steps + 1],
+            last,
+        }
+    }
+}
+
 /// Trains the weights of a network.
 pub struct Trainer<T> {
     recipe: Recipe,
@@ -126,16 +141,11 @@ impl<T: Real> Trainer<T> {
             "weights of the model"
         );
         let task = Task::new(recipe.size);
-        let mut workshop = Workshop::new(recipe.size.dim, 0);
-        let optimiser = Optimiser::new(recipe.model, &task, recipe.feed, &mut workshop);
-        let states = optimiser.dims().states;
-        let desk = || Desk {
-            memory: HeapMemory::with_records(&Map.until(-T::MAX), &optimiser, recipe.steps),
-            workshop: Workshop::new(recipe.size.dim, recipe.steps),
-            weights: vec![Cell::new(T::ZERO); recipe.steps + 1],
-            last: vec![T::ZERO; states],
-        };
-        let desks = (0..rayon::current_num_threads()).map(|_| desk()).collect();
+        let desk = || Desk::new(&recipe, &task);
+        let desks: Vec<Desk<T>> = (0..rayon::current_num_threads()).map(|_| desk()).collect();
+        let states = desks
+            .first()
+            .map_or_else(|| desk().last.len(), |desk| desk.last.len());
         let seat = || Seat {
             task: task.clone(),
             state: vec![T::ZERO; states],
@@ -191,7 +201,8 @@ impl<T: Real> Trainer<T> {
             };
             each(&mut self.seats, &|_, seat| {
                 let desk = self.desks.lock().expect("no thread panics").pop();
-                let mut desk = desk.expect("as many desks as threads");
+                // There are as many as threads, unless it was made where there were fewer.
+                let mut desk = desk.unwrap_or_else(|| Desk::new(&recipe, &seat.task));
                 seat.outcome = job.one(seat, &mut desk);
                 self.desks.lock().expect("no thread panics").push(desk);
             });

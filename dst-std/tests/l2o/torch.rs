@@ -98,15 +98,13 @@ fn gradients_in_double_precision() {
     against::<f64>(1e-13, |_| 1e-9);
 }
 
-/// The penalty divides by a second difference of f, here about 1e-4 of f = 0.69: a unit in the last place of f is 1e-3 of it.
+/// The penalty divides by a difference of differences of f, which multiplies what rounding does to f: there PyTorch's own
+/// error in single precision is the measure.
 #[test]
 fn gradients_in_single_precision() {
-    against::<f32>(1e-6, |case| {
-        if case["penalty"] == "none" {
-            1e-4
-        } else {
-            4e-3
-        }
+    against::<f32>(1e-6, |case| match case["penalty"].as_str() {
+        Some("none") => 1e-4,
+        _ => f64::max(1e-4, 8.0 * case["single"].as_f64().unwrap()),
     });
 }
 

@@ -123,7 +123,7 @@ fn an_iterate_tells_f() {
     assert!(run.iterate().value.is_nan());
 
     let mut memory = HeapMemory::new(&plan, &flow, 3);
-    let weighted = plan.running_loss(|k: usize| if k % 3 == 0 { 0.5 } else { 0.0 }, 0.0);
+    let weighted = plan.running_loss(|k: usize| if k.is_multiple_of(3) { 0.5 } else { 0.0 }, 0.0);
     let mut run = weighted.record(&flow, &theta, &x0, &mut memory).unwrap();
     assert!(run.iterate().value.is_nan(), "before the first look");
     let (mut sum, mut steps) = (0.0, 0);
@@ -132,7 +132,11 @@ fn an_iterate_tells_f() {
         let at = status.iterate();
         assert_eq!(at.steps, steps);
         assert_eq!(at.value, f(at.state), "step {steps}");
-        sum += if steps % 3 == 0 { 0.5 * at.value } else { 0.0 };
+        sum += if steps.is_multiple_of(3) {
+            0.5 * at.value
+        } else {
+            0.0
+        };
         assert_eq!(at.loss, sum, "step {steps}");
         if status.is_reached() {
             break;

@@ -1,4 +1,5 @@
-"""Reference gradients of one training step of L2O-DM and L2O-RNNprop, by PyTorch's autograd in double precision.
+"""Reference gradients of one training step of L2O-DM and L2O-RNNprop, by PyTorch's autograd in double precision; and how far
+PyTorch itself is from them in single precision ("single": the same measure as in torch.rs, relative to the norm of a tensor).
 
     python torch_reference.py > torch_reference.json
 
@@ -17,7 +18,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
 H, B, N, D, STEPS = 30, 4, 24, 40, 6
 STREAM = {"dm": 2003, "rnnprop": 2001}
@@ -42,16 +42,16 @@ def normals(stream, count):
     return pairs.reshape(-1)[:count]
 
 
-def problems():
+def problems(dtype):
     w = normals(5000 + 3 * SET, B * N * D).reshape(B, N, D)
     there = uniforms(5001 + 3 * SET, B * D) < 0.1
     truth = np.where(there, normals(505001 + 3 * SET, B * D), 0.0).reshape(B, D)
     y = np.einsum("bil,bl->bi", w, truth) >= 0
     y ^= (uniforms(5002 + 3 * SET, B * N) < 0.05).reshape(B, N)
-    return torch.from_numpy(w), torch.from_numpy(y.astype(np.float64))
+    return torch.from_numpy(w).to(dtype), torch.from_numpy(y).to(dtype)
 
 
-def weights(model):
+def weights(model, dtype):
     inputs = 2 if model == "dm" else H
     shapes = {} if model == "dm" else {"inp.weight": (H, 2), "inp.bias": (H,)}
     for layer, width in enumerate((inputs, H)):
@@ -64,7 +64,7 @@ def weights(model):
     numbers, taken, theta = (2.0 * uniforms(STREAM[model], count) - 1.0) / np.sqrt(H), 0, {}
     for name, shape in shapes.items():
         size = int(np.prod(shape))
-        theta[name] = torch.from_numpy(numbers[taken : taken + size].reshape(shape).copy())
+        theta[name] = torch.from_numpy(numbers[taken : taken + size].reshape(shape)).to(dtype).clone()
         theta[name].requires_grad_(True)
         taken += size
     return theta
@@ -78,8 +78,10 @@ def layer(theta, number, z, h, c):
     return torch.sigmoid(o) * torch.tanh(c), c
 
 
-def case(model, feed, penalty, segments):
-    theta, (w, y) = weights(model), problems()
+def step(model, feed, penalty, segments, dtype):
+    """Losses, stops, and the gradient of the last segment."""
+    torch.set_default_dtype(dtype)
+    theta, (w, y) = weights(model, dtype), problems(dtype)
     adam = torch.optim.Adam(theta.values(), lr=RATE)
 
     def objective(x):
@@ -126,16 +128,26 @@ def case(model, feed, penalty, segments):
         adam.step()
         x, m, v = x.detach(), m.detach(), v.detach()
         memory, values = [part.detach() for part in memory], [value.detach() for value in values]
-    tensors = []
-    for name, grad in last.items():
-        flat = grad.reshape(-1)
+    return losses, stops, last
+
+
+def case(model, feed, penalty, segments):
+    losses, stops, double = step(model, feed, penalty, segments, torch.float64)
+    _, single_stops, single = step(model, feed, penalty, segments, torch.float32)
+    assert stops == single_stops
+    tensors, error = [], 0.0
+    for name, grad in double.items():
+        flat, rounded = grad.reshape(-1), single[name].reshape(-1).double()
         # The largest entry, and two anywhere.
         places = sorted({int(flat.abs().argmax()), len(flat) // 3, (5 * len(flat)) // 7})
         entries = [[place, float(flat[place])] for place in places]
-        tensors.append({"name": name, "norm": float(flat.norm()), "entries": entries})
+        norm = float(flat.norm())
+        error = max(error, abs(float(rounded.norm()) - norm) / norm)
+        error = max(error, *(abs(float(rounded[place]) - value) / norm for place, value in entries))
+        tensors.append({"name": name, "norm": norm, "entries": entries})
     return {
         "model": model, "feed": feed, "penalty": penalty, "segments": segments,
-        "losses": losses, "stops": stops, "tensors": tensors,
+        "losses": losses, "stops": stops, "single": error, "tensors": tensors,
     }  # fmt: skip
 
 
@@ -154,4 +166,4 @@ for number, one in enumerate(cases):
     print("]}" + ("," if number + 1 < len(cases) else ""))
 print("]}")
 for one in cases:
-    print(one["model"], one["feed"], one["penalty"], one["losses"], one["stops"], file=sys.stderr)
+    print(one["model"], one["feed"], one["penalty"], one["losses"], one["stops"], one["single"], file=sys.stderr)
