@@ -22,6 +22,7 @@ macro_rules! assets {
 
 assets! {
     "rnnprop-1",
+    "rnnprop-guarded-1",
 }
 
 impl Asset {

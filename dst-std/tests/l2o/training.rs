@@ -45,6 +45,18 @@ fn two_steps(recipe: Recipe, theta: &[f32], count: usize) -> (Vec<u32>, Vec<Repo
 }
 
 #[test]
+fn a_trainer_may_move_to_more_threads() {
+    let recipe = small(Model::RnnProp, Penalty::None);
+    let theta: Vec<f32> = weights(Model::RnnProp, 3);
+    let mut trainer = threads::with(1, || Trainer::new(recipe, theta)).unwrap();
+    let done = threads::with(3, || {
+        trainer.draw(1);
+        trainer.step(0).is_ok()
+    });
+    assert_eq!(done, Ok(true));
+}
+
+#[test]
 fn any_number_of_threads_gives_the_same_bits() {
     for model in Model::ALL {
         for feed in [Feed::Detached, Feed::Full] {
