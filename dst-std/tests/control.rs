@@ -129,11 +129,19 @@ fn small_training(plant: &Plant, threads_used: usize) -> (Vec<f64>, Score, Score
         ..Options::default()
     };
     let set = knobs(plant, &[12, 40]);
-    let pool = plant.pool(21, 120);
+    let (pool, choice) = (plant.pool(21, 120), plant.pool(23, 200));
     let test = plant.pool(22, 200).cast::<f32>();
     threads::with(threads_used, || {
         let start = begin(&plant.program, &set, &pool, 500);
-        let training = tune(&plant.program, &set, &start, &pool, &options, |_| false).unwrap();
+        let training = tune(
+            &plant.program,
+            &set,
+            &start,
+            [&pool, &choice],
+            &options,
+            |_| false,
+        )
+        .unwrap();
         let score = |theta: &[f64]| {
             let tuned: Tuned<f32> = set.tuned(&plant.program, theta).unwrap().cast();
             Score::of(

@@ -37,13 +37,13 @@ pub fn controllers(model: Option<(&str, &Model)>, seed: u64, quick: bool) -> Res
         files: vec![("dst_controller.h".to_owned(), RUNTIME.to_owned())],
         notes: Vec::new(),
     };
-    let sizes = if quick { [250, 1000] } else { [1500, 30_000] };
+    let sizes = if quick { [250, 1000] } else { [1500, 120_000] };
     let options = Options {
-        steps: if quick { 80 } else { 300 },
+        steps: if quick { 80 } else { 600 },
         batch: 24,
         hard: 10,
         tail: 1.0,
-        restarts: if quick { 1 } else { 4 },
+        restarts: if quick { 1 } else { 2 },
         seed,
         ..Options::default()
     };
