@@ -40,14 +40,8 @@ pub fn secure(
         let portion = ticks.subset(&range.clone().collect::<Vec<_>>());
         let counts = iterations(&small, &portion.cast(), tuned.phases(), options.cap);
         work += options.work(&counts);
-        slow.extend(
-            counts
-                .into_iter()
-                .zip(range)
-                .filter(|s| s.0 as usize > last),
-        );
+        slow.extend(range.zip(counts).filter(|s| s.1 as usize > last));
     }
-    slow.sort_by_key(|&(count, i)| (std::cmp::Reverse(count), i));
     if slow.is_empty() {
         return Ok(nothing(work));
     }
