@@ -351,12 +351,12 @@ fn bad_input_is_named_and_nothing_is_written() {
 #[test]
 fn the_controllers_of_the_firmware_are_an_export() {
     let safety_filter = (
-        include_str!("../../tests/c/controllers/safety_filter.json"),
+        include_str!("../../tests/c/controllers/safety_filter.knobs.json"),
         include_str!("../../tests/models/src/controllers/safety_filter.rs"),
         include_str!("../../tests/c/controllers/safety_filter.h"),
     );
     let quadrotor = (
-        include_str!("../../tests/c/controllers/quadrotor.json"),
+        include_str!("../../tests/c/controllers/quadrotor.knobs.json"),
         include_str!("../../tests/models/src/controllers/quadrotor.rs"),
         include_str!("../../tests/c/controllers/quadrotor.h"),
     );

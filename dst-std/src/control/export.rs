@@ -119,7 +119,8 @@ fn one(
         .map_err(|e| Failure::NoAnswer(format!("{name}: {e}")))?;
     made.files
         .extend(texts(name, program, &tuned, plant, &note));
-    made.files.push((format!("{name}.json"), text + "\n"));
+    // Not `name.json`: that may be the model, in the same directory.
+    made.files.push((format!("{name}.knobs.json"), text + "\n"));
     made.notes.push(note);
     Ok(())
 }
