@@ -1,12 +1,15 @@
 //! The tuned controller as source text: a Rust module of constants for [`dst_core::mpc::Controller`], and a C header for
 //! `dst_controller.h`, which is written beside it.
 //!
-//! Numbers are the shortest that read back as the same `f32`; the same seed gives the same text.
+//! Numbers are the shortest that read back as the same `f32`; the same seed gives the same text. The knobs go into a file of their
+//! own, from which [`again`] writes the same text without tuning.
 
 use std::fmt::Write;
 
 use dst_core::mpc::{Shape, Tick};
+use serde::{Deserialize, Serialize};
 
+use super::knobset::Knobset;
 use super::model::Model;
 use super::plants::Plant;
 use super::pool::Pool;
@@ -37,13 +40,13 @@ pub fn controllers(model: Option<(&str, &Model)>, seed: u64, quick: bool) -> Res
         files: vec![("dst_controller.h".to_owned(), RUNTIME.to_owned())],
         notes: Vec::new(),
     };
-    let sizes = if quick { [250, 1000] } else { [1500, 30_000] };
+    let sizes = if quick { [250, 1000] } else { [1500, 120_000] };
     let options = Options {
-        steps: if quick { 80 } else { 300 },
+        steps: if quick { 80 } else { 600 },
         batch: 24,
         hard: 10,
         tail: 1.0,
-        restarts: if quick { 1 } else { 4 },
+        restarts: if quick { 1 } else { 2 },
         seed,
         ..Options::default()
     };
@@ -98,11 +101,8 @@ fn one(
 ) -> Result<(), Failure> {
     let (knobs, training) = recipe(program, kinds, &SWITCHES, [pool, fresh], options, |_| false)
         .map_err(|e| Failure::NoAnswer(e.to_string()))?;
-    let tuned = knobs
-        .tuned(program, &training.theta)
-        .ok_or_else(|| Failure::NoAnswer("the tuned weights have no inverse".to_owned()))?;
-    let (small, tuned): (Program<f32>, Tuned<f32>) = (program.cast(), tuned.cast());
-    let counts = iterations(&small, &pool.cast(), tuned.phases(), options.cap);
+    let tuned = inverted(program, &knobs, &training.theta)?;
+    let counts = iterations(&program.cast(), &pool.cast(), tuned.phases(), options.cap);
     let score = Score::of(&counts, options.cap);
     let note = format!(
         "{name}: mean {}, p99 {}, maximum {} iterations on the pool from a cold start",
@@ -110,14 +110,74 @@ fn one(
         short(score.p99),
         short(score.max)
     );
+    let stored = Stored {
+        note: note.clone(),
+        switches: knobs.switches,
+        theta: training.theta,
+    };
+    let text = serde_json::to_string_pretty(&stored)
+        .map_err(|e| Failure::NoAnswer(format!("{name}: {e}")))?;
     made.files
-        .push((format!("{name}.rs"), rust(&note, &small, &tuned, plant)));
-    made.files.push((
-        format!("{name}.h"),
-        c_header(name, &note, &small, &tuned, plant),
-    ));
+        .extend(texts(name, program, &tuned, plant, &note));
+    // Not `name.json`: that may be the model, in the same directory.
+    made.files.push((format!("{name}.knobs.json"), text + "\n"));
     made.notes.push(note);
     Ok(())
+}
+
+/// What a controller is written from, beside its plant.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    note: String,
+    switches: Vec<usize>,
+    theta: Vec<f64>,
+}
+
+/// The Rust module and the C header of a plant again, from the knobs that [`controllers`] stored.
+pub fn again(plant: &Plant, stored: &str) -> Result<[(String, String); 2], Failure> {
+    let stored: Stored = serde_json::from_str(stored)
+        .map_err(|e| Failure::NoAnswer(format!("not the knobs of a controller: {e}")))?;
+    let program = &plant.program;
+    let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
+    let base = program
+        .jacobi()
+        .ok_or_else(|| Failure::NoAnswer("the Hessian is not positive definite".to_owned()))?;
+    let knobs = Knobset::each_stage(program, base, &kinds, &stored.switches);
+    if stored.theta.len() != knobs.knobs().len() {
+        return Err(Failure::NoAnswer(format!(
+            "theta must have {} numbers, not {}",
+            knobs.knobs().len(),
+            stored.theta.len()
+        )));
+    }
+    let tuned = inverted(program, &knobs, &stored.theta)?;
+    let matrices = (plant.a.clone(), plant.b.clone());
+    let name = identifier(plant.name);
+    Ok(texts(&name, program, &tuned, &matrices, &stored.note))
+}
+
+fn inverted(program: &Program<f64>, knobs: &Knobset, theta: &[f64]) -> Result<Tuned<f32>, Failure> {
+    let tuned = knobs.tuned(program, theta);
+    let missing = || Failure::NoAnswer("the tuned weights have no inverse".to_owned());
+    Ok(tuned.ok_or_else(missing)?.cast())
+}
+
+/// Names and texts of both languages.
+fn texts(
+    name: &str,
+    program: &Program<f64>,
+    tuned: &Tuned<f32>,
+    plant: &(Vec<f64>, Vec<f64>),
+    note: &str,
+) -> [(String, String); 2] {
+    let small = program.cast::<f32>();
+    [
+        (format!("{name}.rs"), rust(note, &small, tuned, plant)),
+        (
+            format!("{name}.h"),
+            c_header(name, note, &small, tuned, plant),
+        ),
+    ]
 }
 
 /// A name that both languages take.

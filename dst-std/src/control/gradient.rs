@@ -20,7 +20,7 @@ const SLOTS: usize = 64;
 /// A stopping time and what it depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Differentiated {
-    /// N\*, in iterations; extrapolated if the cap came first.
+    /// N\*, in iterations; extrapolated if the cap came first. The horizon, where that is fixed.
     pub iterations: f64,
     /// Its gradient by R and α of every phase; zeros where there is none.
     pub gradient: Vec<f64>,
@@ -36,13 +36,7 @@ pub fn differentiate(
     phases: Phases<'_, f64>,
     cap: u32,
 ) -> Result<Differentiated, Error> {
-    let system = Admm::new(
-        program.qp(),
-        pool.instance(i),
-        program.tolerance,
-        phases.inverses,
-        phases.switches,
-    )?;
+    let system = system(program, pool, i, phases)?;
     let cap = cap as usize;
     // The look at x_N is an iteration, too.
     let plan = Euler::new(1.0)
@@ -118,24 +112,68 @@ fn extrapolated(
             _ => 0.0,
         }
     };
-    let plan = Euler::new(1.0)
-        .until(-1e6)
-        .at_most(steps)
-        .mode(Mode::Adjoint)
-        .running_loss(&weights, 0.0);
-    let mut memory = HeapMemory::with_records(&plan, system, SLOTS);
-    let found = plan.gradient(system, params, start, &mut memory);
-    let (gradient, work) = match found {
-        Ok(found) => (
-            found.theta.to_vec(),
-            found.evaluations.rate + 2 * found.evaluations.pullback,
-        ),
-        Err(Error::NonFiniteGradient { .. }) => (vec![0.0; params.len()], 0),
-        Err(error) => return Err(error),
-    };
+    let (gradient, work) = of_readings(system, params, start, steps, &weights)?;
     Ok(Differentiated {
         iterations,
         gradient,
         work: work + 2 * (steps + 1),
     })
+}
+
+/// The gradient of Σ w_k J_k over so many steps, and the iterations computed for it.
+fn of_readings(
+    system: &Admm<'_, f64>,
+    params: &[f64],
+    start: &[f64],
+    steps: usize,
+    weights: &impl Fn(usize) -> f64,
+) -> Result<(Vec<f64>, usize), Error> {
+    let plan = Euler::new(1.0)
+        .until(-1e6)
+        .at_most(steps)
+        .mode(Mode::Adjoint)
+        .running_loss(weights, 0.0);
+    let mut memory = HeapMemory::with_records(&plan, system, SLOTS);
+    match plan.gradient(system, params, start, &mut memory) {
+        Ok(found) => Ok((
+            found.theta.to_vec(),
+            found.evaluations.rate + 2 * found.evaluations.pullback,
+        )),
+        Err(Error::NonFiniteGradient { .. }) => Ok((vec![0.0; params.len()], 0)),
+        Err(error) => Err(error),
+    }
+}
+
+/// What training by an unrolled loss takes instead: the gradient of Σ J_k over a fixed number of iterations.
+pub fn unrolled(
+    program: &Program<f64>,
+    pool: &Pool<f64>,
+    i: usize,
+    phases: Phases<'_, f64>,
+    horizon: usize,
+) -> Result<Differentiated, Error> {
+    let system = system(program, pool, i, phases)?;
+    let start = vec![0.0; program.shape.states()];
+    let steps = horizon.saturating_sub(1);
+    let (gradient, work) = of_readings(&system, phases.params, &start, steps, &|_| 1.0)?;
+    Ok(Differentiated {
+        iterations: horizon as f64,
+        gradient,
+        work: work + horizon,
+    })
+}
+
+fn system<'a>(
+    program: &'a Program<f64>,
+    pool: &'a Pool<f64>,
+    i: usize,
+    phases: Phases<'a, f64>,
+) -> Result<Admm<'a, f64>, Error> {
+    Admm::new(
+        program.qp(),
+        pool.instance(i),
+        program.tolerance,
+        phases.inverses,
+        phases.switches,
+    )
 }

@@ -28,7 +28,7 @@
 //!     dual_tolerance: 1e-2,
 //! };
 //! let program = model.program()?;
-//! // Ticks to tune on, and further ones for the last phase. More of both than here, and more steps.
+//! // Ticks to tune on, and further ones to choose by. More of both than here, and more steps.
 //! let (pool, fresh) = (model.ticks(&program, 1, 60), model.ticks(&program, 2, 200));
 //! let options = Options { steps: 40, batch: 8, hard: 3, ..Options::default() };
 //! let kinds = [1, 1]; // one kind of input, one kind of bounded state
@@ -53,8 +53,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod adam;
 pub mod export;
 mod gradient;
+mod knobset;
 mod matrix;
 mod model;
 pub mod plants;
@@ -62,14 +64,17 @@ mod pool;
 mod program;
 mod recipe;
 mod score;
+mod secure;
 mod tuned;
 mod tuning;
 
-pub use gradient::{Differentiated, differentiate};
+pub use gradient::{Differentiated, differentiate, unrolled};
+pub use knobset::Knobset;
 pub use model::{Model, ModelError};
 pub use pool::Pool;
 pub use program::Program;
-pub use recipe::{SWITCHES, begin, recipe};
+pub use recipe::{CHOICE, SWITCHES, begin, recipe};
 pub use score::{Score, iterations, solve, solve_exactly};
+pub use secure::secure;
 pub use tuned::Tuned;
-pub use tuning::{Knobset, Options, Progressed, Training, objective, secure, tune};
+pub use tuning::{Options, Progressed, Training, objective, tune};

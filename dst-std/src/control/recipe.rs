@@ -2,18 +2,23 @@
 
 use dst_core::Error;
 
+use super::knobset::Knobset;
 use super::pool::Pool;
 use super::program::Program;
 use super::score::{Score, iterations};
+use super::secure::secure;
 use super::tuned::Tuned;
-use super::tuning::{Knobset, Options, Progressed, Training, secure, tune};
+use super::tuning::{Options, Progressed, Training, tune};
 use crate::data::random::bits;
 
 /// Where the phases begin that are used unless others are asked for; the last is for ticks that are slow.
-pub const SWITCHES: [usize; 3] = [16, 48, 80];
+pub const SWITCHES: [usize; 4] = [8, 20, 48, 80];
 
-/// Tunes all phases on the pool, then the last one on the slowest of the fresh ticks. `kinds` are the numbers of rows of a stage that
-/// share their knobs: inputs, then outputs.
+/// So many of the fresh ticks decide between settings: enough for a p99 that can be told from another.
+pub const CHOICE: usize = 4000;
+
+/// Tunes all phases on the pool; decides between settings by the first of the fresh ticks; then tunes the last phase on the slowest of
+/// them all. `kinds` are the numbers of rows of a stage that share their knobs: inputs, then outputs.
 pub fn recipe(
     program: &Program<f64>,
     kinds: &[usize],
@@ -27,31 +32,29 @@ pub fn recipe(
         .ok_or(Error::Invalid(dst_core::Argument::Model))?;
     let knobs = Knobset::each_stage(program, base, kinds, switches);
     let start = begin(program, &knobs, pool, options.cap);
-    let mut training = tune(program, &knobs, &start, pool, options, &mut interrupted)?;
-    // The stopping time has many valleys: other batches lead to others, and the pool tells which is deepest.
-    for restart in 1..options.restarts {
+    let choice = fresh.head(CHOICE);
+    let mut best: Option<Training> = None;
+    let mut work = 0;
+    // The stopping time has many valleys: other batches lead to others.
+    for restart in 0..options.restarts.max(1) as u64 {
         let options = Options {
-            seed: bits(options.seed, restart as u64),
+            seed: bits(options.seed, restart),
             ..options.clone()
         };
-        let other = tune(program, &knobs, &start, pool, &options, &mut interrupted)?;
-        let work = training.work + other.work;
-        if (options.key)(&other.score) < (options.key)(&training.score) {
-            training = other;
+        let pools = [pool, &choice];
+        let found = tune(program, &knobs, &start, pools, &options, &mut interrupted)?;
+        work += found.work;
+        let value = |training: &Training| (options.key)(&training.score);
+        if best.as_ref().is_none_or(|best| value(&found) < value(best)) {
+            best = Some(found);
         }
-        training.work = work;
     }
-    let secured = secure(
-        program,
-        &knobs,
-        &training.theta,
-        fresh,
-        options,
-        &mut interrupted,
-    )?;
+    let training = best.ok_or(Error::Invalid(dst_core::Argument::Theta))?;
+    let theta = &training.theta;
+    let secured = secure(program, &knobs, theta, fresh, options, &mut interrupted)?;
     let training = Training {
         theta: secured.theta,
-        work: training.work + secured.work,
+        work: work + secured.work,
         ..training
     };
     Ok((knobs, training))

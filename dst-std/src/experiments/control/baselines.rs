@@ -8,7 +8,8 @@ use dst_core::mpc::{Phase, Solver};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::control::{Pool, Program, Score, Tuned, iterations};
+use crate::control::{Knobset, Pool, Program, Score, Tuned, iterations};
+use crate::report::short;
 
 /// ρ·base and α, the same at every iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -17,6 +18,12 @@ pub struct Fixed {
     pub rho: f64,
     /// α
     pub alpha: f64,
+}
+
+impl Fixed {
+    pub(super) fn words(self) -> String {
+        format!("ρ = {}, α = {}", short(self.rho), short(self.alpha))
+    }
 }
 
 /// A rule that changes ρ.
@@ -57,6 +64,14 @@ impl<'a> Bench<'a> {
         let weights: Vec<f64> = base.iter().map(|b| b * setting.rho).collect();
         let tuned = Tuned::constant(self.program, &weights, setting.alpha)?;
         Some(tuned.cast())
+    }
+
+    /// Counts of knobs by the gradient.
+    pub(super) fn counts(&self, knobs: &Knobset, theta: &[f64], pool: &Pool<f32>) -> Vec<u32> {
+        match knobs.tuned(self.program, theta) {
+            Some(tuned) => iterations(&self.small, pool, tuned.cast().phases(), self.cap),
+            None => vec![self.cap + 1; pool.len()],
+        }
     }
 
     pub(super) fn fixed(&self, base: &[f64], setting: Fixed, pool: &Pool<f32>) -> Vec<u32> {
@@ -147,7 +162,7 @@ fn largest<S: Scalar>(values: &[S]) -> f64 {
         .fold(0.0, |m, v| f64::max(m, v.to_f64().abs()))
 }
 
-/// The best of these settings on a pool: all on a few instances, the better ones on more, the best few on all.
+/// The best of these settings, pool after pool: all on the first, the better ones on the next, the best few on all others.
 pub(super) fn best<T: Copy + Sync>(
     settings: &[T],
     pools: &[Pool<f32>],

@@ -2,12 +2,16 @@
 //!
 //! Two plants, a safety filter and a quadrotor, each a model predictive controller solved by ADMM in `f32` at every tick
 //! ([`crate::control::plants`]). Their knobs are tuned by the gradient of the stopping time, mean and tail; every other way to
-//! choose them is tuned on the same pool of ticks; all are then scored on ticks that nobody has seen, from a cold start,
+//! choose them is tuned on the same ticks; all are then scored on ticks that nobody has seen, from a cold start,
 //! in closed loop with a warm start, and with other bounds.
 
 mod baselines;
 mod closed_loop;
+mod elsewhere;
+mod many;
 mod momentum;
+mod rivals;
+mod rows;
 mod search;
 mod show;
 mod study;
@@ -17,6 +21,7 @@ use serde::Serialize;
 use super::{Context, Failure};
 use crate::control::plants::{Plant, quadrotor, safety_filter};
 use crate::control::{Options, SWITCHES, Score};
+use crate::data::random::bits;
 use crate::report::{Interrupt, Progress, Section};
 
 pub use baselines::{Balancing, Fixed};
@@ -32,7 +37,7 @@ pub struct Config {
     pub seeds: usize,
     /// Ticks of a pool.
     pub pool: usize,
-    /// Further ticks, of which the slowest train the last phase.
+    /// Further ticks: the first decide between settings, the slowest train the last phase.
     pub fresh: usize,
     /// Ticks of the test.
     pub test: usize,
@@ -44,7 +49,7 @@ pub struct Config {
     pub batch: usize,
     /// Of these, from the slowest of the pool.
     pub hard: usize,
-    /// Trainings per pool, of which the best on that pool is kept.
+    /// Trainings per pool, of which the best is kept.
     pub restarts: usize,
     /// Weight of the tail in the loss.
     pub tail: f64,
@@ -69,13 +74,13 @@ impl Config {
             seed,
             seeds: 3,
             pool: 1500,
-            fresh: 30_000,
+            fresh: 120_000,
             test: 5000,
             cap: 500,
-            steps: 300,
+            steps: 600,
             batch: 24,
             hard: 10,
-            restarts: 4,
+            restarts: 2,
             tail: 1.0,
             switches: SWITCHES.to_vec(),
             search_factor: 8,
@@ -104,7 +109,12 @@ impl Config {
         }
     }
 
-    pub(crate) fn options(&self, seed: u64) -> Options {
+    /// Of training number `s`.
+    fn training(&self, s: usize) -> Options {
+        self.options(bits(self.seed, 100 + s as u64))
+    }
+
+    fn options(&self, seed: u64) -> Options {
         Options {
             steps: self.steps,
             batch: self.batch,
@@ -148,7 +158,7 @@ impl Row {
 pub struct Findings {
     /// One word.
     pub plant: &'static str,
-    /// The test score of the chosen controller: of the training with the least score on its own pool.
+    /// The test score of the chosen controller: of the training with the least score on the ticks that decided.
     pub tuned: Score,
     /// Every way to choose the knobs, on the test.
     pub rows: Vec<Row>,
@@ -227,7 +237,7 @@ pub fn run(
     Ok(Results {
         safety_filter: study::study(&filter, config, &task, interrupt)?,
         quadrotor: study::study(&quadrotor, config, &task, interrupt)?,
-        momentum: study::momentum_rows(config)?,
+        momentum: momentum::rows(config)?,
     })
 }
 

@@ -4,13 +4,19 @@ use dst_core::mpc::ProjectedMomentum;
 use dst_core::{Error, Euler, HeapMemory, Integrator, Mode, Status};
 use rayon::prelude::*;
 
+use super::rows::Rows;
+use super::study::{TEST, TRAINING};
+use super::{Config, Failure, Row};
+use crate::control::plants::axis_model;
 use crate::control::{Options, Pool, Program, Score, objective};
+use crate::data::random::bits;
+use crate::report::short;
 
 /// Steps a and β.
-pub(super) type Setting = [f64; 2];
+type Setting = [f64; 2];
 
 /// Iterations of every instance; `cap` + 1 where the tolerance was not met.
-pub(super) fn counts(program: &Program<f64>, pool: &Pool<f64>, at: Setting, cap: u32) -> Vec<u32> {
+fn counts(program: &Program<f64>, pool: &Pool<f64>, at: Setting, cap: u32) -> Vec<u32> {
     let each = |i: usize| count(program, pool, i, at, cap).unwrap_or(cap + 1);
     (0..pool.len()).into_par_iter().map(each).collect()
 }
@@ -36,7 +42,7 @@ fn count(
 }
 
 /// The largest eigenvalue of H, by the power method: 1/a of the classical step.
-pub(super) fn curvature(program: &Program<f64>) -> f64 {
+fn curvature(program: &Program<f64>) -> f64 {
     let n = program.shape.variables();
     let mut v = vec![1.0; n];
     let mut norm = 1.0;
@@ -59,12 +65,7 @@ pub(super) fn curvature(program: &Program<f64>) -> f64 {
 }
 
 /// Descends mean + tail from a setting by the gradient of the stopping time, in ln a and logit β.
-pub(super) fn descend(
-    program: &Program<f64>,
-    pool: &Pool<f64>,
-    start: Setting,
-    options: &Options,
-) -> Setting {
+fn descend(program: &Program<f64>, pool: &Pool<f64>, start: Setting, options: &Options) -> Setting {
     let mut knobs = [libm::log(start[0]), libm::log(start[1] / (1.0 - start[1]))];
     let setting = |k: [f64; 2]| [libm::exp(k[0]), 1.0 / (1.0 + libm::exp(-k[1]))];
     let (mut first, mut second) = ([0.0; 2], [0.0; 2]);
@@ -122,4 +123,42 @@ fn gradient(
         return Err(Error::NoPullback);
     };
     Ok((s.stop.steps + 1.0, [a, beta]))
+}
+
+/// Projected gradient with momentum on one axis: a grid, and the gradient from its best point.
+pub(super) fn rows(config: &Config) -> Result<Vec<Row>, Failure> {
+    let model = axis_model();
+    let program = &model
+        .program()
+        .map_err(|e| Failure::NoAnswer(e.to_string()))?;
+    let curvature = curvature(program);
+    // Scored in double precision, on a test of its own.
+    let no_test = Pool::of_states(&program.cast(), []);
+    let mut table = Rows::new(config, &no_test);
+    let test = model.ticks(program, bits(config.seed, TEST), config.test);
+    let steps = [0.5, 0.8, 1.0, 1.2, 1.5].map(|f| f / curvature);
+    let betas = [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+    for s in 0..config.seeds {
+        let stream = bits(bits(config.seed, TRAINING), s as u64);
+        let pool = model.ticks(program, stream, config.pool.min(300));
+        let blend =
+            |at: Setting| Score::of(&counts(program, &pool, at, config.cap), config.cap).blend();
+        let settings = steps.iter().flat_map(|&a| betas.map(|b| [a, b]));
+        let found = settings
+            .map(|at| (blend(at), at))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, grid)) = found else { continue };
+        let mut options = config.options(bits(config.seed, 300 + s as u64));
+        options.steps = options.steps.min(100);
+        let descended = descend(program, &pool, grid, &options);
+        for (name, ours, at) in [
+            ("two-parameter grid", false, grid),
+            ("stopping time", true, descended),
+        ] {
+            let words = format!("a·L = {}, β = {}", short(at[0] * curvature), short(at[1]));
+            let counts = counts(program, &test, at, config.cap);
+            table.add(name, ours, words, &counts);
+        }
+    }
+    Ok(table.rows)
 }

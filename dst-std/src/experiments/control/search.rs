@@ -19,12 +19,13 @@ pub(super) fn search(
     program: &Program<f64>,
     knobset: &Knobset,
     start: &[f64],
-    pool: &Pool<f32>,
+    ticks: &[Pool<f64>; 2],
     options: &Options,
     budget: usize,
     interrupted: impl Fn() -> bool,
 ) -> Found {
     let small = program.cast::<f32>();
+    let [pool, choice] = &ticks.each_ref().map(Pool::cast::<f32>);
     let n = start.len();
     let nf = n as f64;
     let lambda = 4 + (3.0 * libm::log(nf)) as usize;
@@ -55,7 +56,7 @@ pub(super) fn search(
             }
             None => vec![cap + 1; pool.len()],
         };
-        *work += counts.iter().map(|&c| c.min(cap) as usize).sum::<usize>();
+        *work += options.work(&counts);
         counts
     };
     let (mut mean, mut sigma) = (start.to_vec(), 0.3);
@@ -63,17 +64,17 @@ pub(super) fn search(
     let mut slowest: Vec<usize> = (0..pool.len()).collect();
     let mut best: Option<(f64, Vec<f64>)> = None;
     let mut generation = 0;
-    // The whole pool is looked at for as large a part of the work as the gradient's training takes for it.
+    // The pool and the ticks that decide are looked at for as large a part of the work as the gradient's training takes for them.
     let mut looked = 0;
     while work < budget && !interrupted() {
         if looked * 2 <= work || generation == 0 {
             let before = work;
             let counts = run(&mean, pool, &mut work);
-            looked += work - before;
             slowest.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
-            let choice = Score::of(&counts, cap).choice();
-            if best.as_ref().is_none_or(|b| choice < b.0) {
-                best = Some((choice, mean.clone()));
+            let value = Score::of(&run(&mean, choice, &mut work), cap).choice();
+            looked += work - before;
+            if best.as_ref().is_none_or(|b| value < b.0) {
+                best = Some((value, mean.clone()));
             }
         }
         let seed = bits(options.seed ^ 0xE5, generation as u64);
@@ -135,10 +136,9 @@ pub(super) fn search(
         sigma *= libm::exp((cs / ds) * (norm / expected - 1.0)).min(2.0);
         generation += 1;
     }
-    let counts = run(&mean, pool, &mut work);
-    let choice = Score::of(&counts, cap).choice();
+    let value = Score::of(&run(&mean, choice, &mut work), cap).choice();
     let theta = match best {
-        Some((least, theta)) if least <= choice => theta,
+        Some((least, theta)) if least <= value => theta,
         _ => mean,
     };
     Found {

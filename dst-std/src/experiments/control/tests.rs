@@ -24,7 +24,7 @@ fn a_small_version_has_every_row_and_its_order() {
     let results = run(&config, &Progress::hidden(), &Interrupt::never()).unwrap();
     for findings in results.all() {
         let names: Vec<&str> = findings.rows.iter().map(|r| r.name.as_str()).collect();
-        assert_eq!(names.len(), 11, "{names:?}");
+        assert_eq!(names.len(), 12, "{names:?}");
         for row in &findings.rows {
             assert_eq!(
                 row.scores.len(),
@@ -42,7 +42,7 @@ fn a_small_version_has_every_row_and_its_order() {
         }
         let row = |name: &str| findings.rows.iter().find(|r| r.name == name).unwrap();
         let published = row("published ρ").average(|s| s.mean);
-        let tuned = row("stopping time, 4 phases");
+        let tuned = row("stopping time, 5 phases");
         assert!(
             tuned.average(|s| s.mean) < 0.5 * published,
             "{tuned:?} {published}"

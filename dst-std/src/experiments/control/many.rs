@@ -1,0 +1,68 @@
+//! One knob per kind and stage, in three phases: by the gradient, and by a search that may spend several times the work.
+
+use super::baselines::Bench;
+use super::rows::Rows;
+use super::search::search;
+use super::study::{go_on, train};
+use super::{Config, Failure, ManyKnobs};
+use crate::control::plants::Plant;
+use crate::control::{Knobset, Pool, begin};
+use crate::data::random::bits;
+use crate::report::Interrupt;
+
+/// Where phases begin.
+const THREE_PHASES: [usize; 2] = [16, 48];
+
+/// Both, for every training.
+pub(super) fn many(
+    plant: &Plant,
+    bench: &Bench<'_>,
+    jacobi: &[f64],
+    pools: &[[Pool<f64>; 2]],
+    config: &Config,
+    test: &Pool<f32>,
+    interrupt: &Interrupt,
+) -> Result<ManyKnobs, Failure> {
+    let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
+    let knobs = Knobset::each_stage(bench.program, jacobi.to_vec(), &kinds, &THREE_PHASES);
+    let mut table = Rows::new(config, test);
+    let mut work = [0.0; 2];
+    let names = ["gradient of the stopping time", "search without a gradient"];
+    for (s, ticks) in pools.iter().enumerate() {
+        let training = train(bench.program, &knobs, ticks, &config.training(s), interrupt)?;
+        table.add(
+            names[0],
+            true,
+            String::new(),
+            &bench.counts(&knobs, &training.theta, test),
+        );
+        let options = config.options(bits(config.seed, 200 + s as u64));
+        let found = search(
+            bench.program,
+            &knobs,
+            &begin(bench.program, &knobs, &ticks[0], config.cap),
+            ticks,
+            &options,
+            config.search_factor * training.work,
+            || interrupt.raised(),
+        );
+        go_on(interrupt)?;
+        let words = format!("{} generations", found.generations);
+        table.add(
+            names[1],
+            false,
+            words,
+            &bench.counts(&knobs, &found.theta, test),
+        );
+        work[0] += training.work as f64 / 1e6 / pools.len() as f64;
+        work[1] += found.work as f64 / 1e6 / pools.len() as f64;
+    }
+    let [gradient, search] = names.map(|name| table.rows.iter().find(|r| r.name == name).cloned());
+    let missing = || Failure::NoAnswer("no training was made".to_owned());
+    Ok(ManyKnobs {
+        knobs: knobs.knobs().len(),
+        gradient: gradient.ok_or_else(missing)?,
+        search: search.ok_or_else(missing)?,
+        work,
+    })
+}
