@@ -313,11 +313,12 @@ fn a_training_that_fails() {
     assert!(scratch.names().is_empty(), "{:?}", scratch.names());
     works(&out, &["--steps", "2"]);
     let before = contents(&out);
+    // Nor does another training begin in its place.
     refuses(
         &out,
-        &["--steps", "5", "--rate", "1e38"],
-        1,
-        &["training step 1", "no finite"],
+        &["--steps", "5"],
+        2,
+        &["checkpoint of an earlier training", "--resume"],
     );
     assert!(contents(&out) == before);
 }

@@ -78,7 +78,7 @@ mod tests {
         for (threads, count) in [(1, 5), (2, 0), (2, 1), (3, 64)] {
             let mut items = vec![0; count];
             with(threads, || {
-                each(&mut items, &|number, item| *item += number + 1)
+                each(&mut items, &|number, item| *item += number + 1);
             })
             .unwrap();
             assert!(items.iter().enumerate().all(|(i, &item)| item == i + 1));
