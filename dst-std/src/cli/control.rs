@@ -47,7 +47,7 @@ enum Sub {
     Export(ExportArgs),
 }
 
-/// Tune the controllers and write them as a Rust module and as a C header each.
+/// Tune the controllers and write them as a Rust module and as a C header each, beside their knobs.
 ///
 /// A model of one's own is a JSON object: a, b (rows), q, r (diagonals), inputs (pairs of bounds), states (which, lower,
 /// upper), horizon, primal_tolerance, dual_tolerance; ticks start anywhere within "start", a bound for every state.
