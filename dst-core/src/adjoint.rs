@@ -6,7 +6,7 @@
 //! work is cut by [`advance`](Adjoint::advance).
 
 use crate::checkpoint::{Action, Mark, Reversal, ReversalState, Store};
-use crate::engine::Engine;
+use crate::engine::{Engine, Order};
 use crate::error::Error;
 use crate::gradient::{Evaluations, Gradient, Progress};
 use crate::integrator::{Integrator, split};
@@ -25,6 +25,8 @@ enum Known {
     Record,
     /// The record, and x_{k+1} lies in `prev`.
     Next,
+    /// All that its transpose needs lies in this slot, and is read there.
+    Lent(usize),
 }
 
 /// The numbers of a backward sweep, apart from the memory it borrows: plain data to keep between two ticks.
@@ -40,8 +42,8 @@ pub struct AdjointState<S> {
     first: usize,
     x0_gradient: bool,
     /// Of a suspended sweep only.
-    swapped: bool,
-    /// Have λ and the rate changed places? See [`Integrator::REPLACES`].
+    order: Order,
+    /// Have λ and the spare row changed places? See [`Integrator::REPLACES`].
     replaced: bool,
     reversal: ReversalState,
 }
@@ -144,7 +146,7 @@ where
             known: Known::Record,
             first: 0,
             x0_gradient: goal.x0_gradient,
-            swapped: false,
+            order: Order::NEW,
             replaced: false,
             reversal: reversal.state(),
         };
@@ -176,7 +178,7 @@ where
     /// [`Plan::resume_adjoint`](crate::Plan::resume_adjoint).
     pub fn suspend(self) -> AdjointState<S> {
         AdjointState {
-            swapped: self.engine.swapped,
+            order: self.engine.order,
             reversal: self.reversal.state(),
             ..self.state
         }
@@ -190,11 +192,9 @@ where
         keeps_records: bool,
         weights: W,
     ) -> Self {
-        if state.swapped {
-            engine.shift();
-        }
+        engine.restore(state.order);
         if state.replaced {
-            core::mem::swap(&mut engine.work.lambda, &mut engine.work.rate);
+            core::mem::swap(&mut engine.work.lambda, &mut engine.work.spare);
         }
         let reversal = Reversal::resume(marks, state.reversal);
         Self {
@@ -226,6 +226,11 @@ where
         loop {
             match self.state.action {
                 Action::Done => return Ok(Progress::Done),
+                // A state that is only pulled back need not be copied.
+                Action::Load { slot, step } if self.lends(slot, step) => {
+                    self.state.step = step;
+                    self.state.known = Known::Lent(slot);
+                }
                 Action::Load { slot, step } => {
                     let work = &mut self.engine.work;
                     self.store
@@ -318,10 +323,17 @@ where
         }
     }
 
+    /// Is the state in this slot the one that is pulled back next, and can it be read where it is?
+    fn lends(&self, slot: usize, step: usize) -> bool {
+        self.keeps_records
+            && step.wrapping_add(1) == self.reversal.remaining()
+            && self.store.lend(slot).is_some()
+    }
+
     /// Evaluates at the working state as far as it takes.
     fn prepare(&mut self, wanted: Known) -> Result<(), Error> {
         let enough = match wanted {
-            Known::State => true,
+            Known::State | Known::Lent(_) => true,
             Known::Record => self.state.known != Known::State,
             Known::Next => self.state.known == Known::Next,
         };
@@ -353,19 +365,28 @@ where
         let work = &mut self.engine.work;
         if I::REPLACES {
             self.state.replaced = !self.state.replaced;
-            core::mem::swap(&mut work.lambda, &mut work.rate);
+            core::mem::swap(&mut work.lambda, &mut work.spare);
             work.lambda.fill(S::ZERO);
         }
+        let (x, record) = match self.state.known {
+            Known::Lent(slot) => self.store.lend(slot).ok_or(Error::Store { slot })?,
+            _ => (&*work.cur, &*work.record),
+        };
         let at = Point {
             theta: self.engine.theta,
-            x: work.cur,
+            x,
             t,
         };
-        let temporaries = [&mut *work.rate, &mut *work.prev, &mut *work.temporary];
+        let first = if I::REPLACES {
+            &mut *work.spare
+        } else {
+            &mut *work.rate
+        };
+        let temporaries = [first, &mut *work.prev, &mut *work.temporary];
         self.engine.integrator.pull(
             self.engine.system,
             at,
-            work.record,
+            record,
             reading,
             work.lambda,
             work.theta_bar,

@@ -3,7 +3,7 @@
 use crate::adjoint::{Adjoint, AdjointState};
 use crate::checkpoint::{Schedule, Store};
 use crate::crossing::Crossing;
-use crate::engine::Engine;
+use crate::engine::{Engine, Order};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::Integrator;
 use crate::loss::{NoLoss, Weights};
@@ -311,7 +311,7 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
             t0,
             dims,
             work,
-            swapped: false,
+            order: Order::NEW,
         })
     }
 }

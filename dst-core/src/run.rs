@@ -8,12 +8,12 @@ use core::cell::Cell;
 use core::mem::swap;
 
 use crate::checkpoint::{Mark, Schedule, ScheduleState, Store};
-use crate::engine::Engine;
+use crate::engine::{Engine, Order};
 use crate::error::{Argument, Error};
 use crate::integrator::{Integrator, split_mut};
 use crate::loss::Weights;
 use crate::plan::Goal;
-use crate::scalar::{Scalar, copy};
+use crate::scalar::{Scalar, all_finite, copy};
 use crate::stop::{Iterate, Status};
 use crate::system::{Point, Reading, System};
 use crate::workspace::record_len;
@@ -106,7 +106,7 @@ pub struct RunState<S> {
     pub(crate) best_is_current: bool,
     pub(crate) phase: Phase,
     /// Of a suspended run only.
-    swapped: bool,
+    order: Order,
     schedule: ScheduleState,
 }
 
@@ -121,7 +121,7 @@ impl<S: Scalar> RunState<S> {
             best: S::INFINITY,
             best_is_current: true,
             phase: Phase::Fresh,
-            swapped: false,
+            order: Order::NEW,
             schedule: ScheduleState::NEW,
         }
     }
@@ -170,9 +170,9 @@ where
     /// # Ok::<(), dst_core::Error>(())
     /// ```
     pub fn suspend(self) -> RunState<S> {
-        let (swapped, schedule) = (self.engine.swapped, self.recorder.schedule.state());
+        let (order, schedule) = (self.engine.order, self.recorder.schedule.state());
         RunState {
-            swapped,
+            order,
             schedule,
             ..self.state
         }
@@ -185,9 +185,7 @@ where
         weights: W,
         goal: Goal<S>,
     ) -> Self {
-        if state.swapped {
-            engine.shift();
-        }
+        engine.restore(state.order);
         Self {
             engine,
             recorder,
@@ -317,7 +315,7 @@ where
             Some(theta),
             Some(mut cur),
             Some(mut prev),
-            Some(rate),
+            Some(mut rate),
             Some(mut record),
             Some(mut record_prev),
             Some(scratch),
@@ -365,7 +363,13 @@ where
                 break Phase::Failed(error);
             }
             let at = Point { theta, x: cur, t };
-            if !integrator.step(system, at, rate, record, prev, scratch) {
+            let finite = if I::REPLACES {
+                swap(&mut prev, &mut rate);
+                all_finite(prev)
+            } else {
+                integrator.step(system, at, rate, record, prev, scratch)
+            };
+            if !finite {
                 break Phase::Failed(Error::NonFinite {
                     step: steps.saturating_add(1),
                 });
@@ -402,10 +406,8 @@ where
         };
         state.steps = steps;
         state.best_is_current = kept != state.best;
-        // The names were swapped at every step; two swaps are none.
-        if steps.wrapping_sub(first) & 1 == 1 {
-            self.engine.shift();
-        }
+        // The names were swapped at every step.
+        self.engine.follow(steps.wrapping_sub(first));
         match phase {
             Phase::Reached => self.stop(),
             Phase::Running if steps >= self.goal.max_steps => Phase::StepLimit,

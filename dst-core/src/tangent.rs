@@ -6,7 +6,7 @@
 //! The run has stopped before, so N and the seeds of the crossing are known, and each direction yields one number.
 
 use crate::checkpoint::Store;
-use crate::engine::Engine;
+use crate::engine::{Engine, Order};
 use crate::error::Error;
 use crate::gradient::{Evaluations, Gradient, Progress};
 use crate::integrator::{Integrator, split};
@@ -39,7 +39,7 @@ pub struct TangentState<S> {
     /// An error is final: half a group may have been carried on.
     failed: Option<Error>,
     /// Of a suspended computation only.
-    swapped: bool,
+    order: Order,
 }
 
 impl<'p, 'm, S, Y, I, W, St> Run<'p, 'm, S, Y, I, W, Recording<'m, St>>
@@ -86,7 +86,7 @@ where
             first: 0,
             step: 0,
             failed: None,
-            swapped: false,
+            order: Order::NEW,
         };
         let mut tangent = Tangent {
             engine,
@@ -112,7 +112,7 @@ where
     /// [`Plan::resume_tangent`](crate::Plan::resume_tangent).
     pub fn suspend(self) -> TangentState<S> {
         TangentState {
-            swapped: self.engine.swapped,
+            order: self.engine.order,
             ..self.state
         }
     }
@@ -124,9 +124,7 @@ where
         store: St,
         weights: W,
     ) -> Self {
-        if state.swapped {
-            engine.shift();
-        }
+        engine.restore(state.order);
         Self {
             engine,
             store,

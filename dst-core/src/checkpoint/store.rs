@@ -1,7 +1,9 @@
 //! Where checkpoints live: memory, or anything that can save and load a state by slot number.
 
+use core::ops::Range;
+
 use crate::error::{Argument, Error, at_least};
-use crate::integrator::split_mut;
+use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, copy};
 
 /// A slot could not be saved or loaded (external memory, flash, a bus).
@@ -21,6 +23,12 @@ pub trait Store<S: Scalar> {
 
     /// Brings back what was saved last in a slot.
     fn load(&mut self, slot: usize, state: &mut [S], record: &mut [S]) -> Result<(), StoreFault>;
+
+    /// What was saved last in a slot, where it is: for stores that have their slots in memory, and keep records.
+    fn lend(&self, slot: usize) -> Option<(&[S], &[S])> {
+        let _ = slot;
+        None
+    }
 }
 
 /// Slots in memory: equal pieces of one slice.
@@ -43,14 +51,16 @@ impl<'m, S: Scalar> Slots<'m, S> {
         }
     }
 
+    /// Where a slot is.
+    fn range(&self, slot: usize) -> Option<Range<usize>> {
+        let start = slot.checked_mul(self.stride)?;
+        Some(start..start.checked_add(self.stride)?)
+    }
+
     fn slot(&mut self, slot: usize) -> Result<(&mut [S], &mut [S]), StoreFault> {
-        let start = slot.checked_mul(self.stride).ok_or(StoreFault)?;
-        let end = start.checked_add(self.stride).ok_or(StoreFault)?;
-        let state = self.state;
-        self.memory
-            .get_mut(start..end)
-            .map(|slot| split_mut(slot, state))
-            .ok_or(StoreFault)
+        let range = self.range(slot).ok_or(StoreFault)?;
+        let slot = self.memory.get_mut(range).ok_or(StoreFault)?;
+        Ok(split_mut(slot, self.state))
     }
 }
 
@@ -85,6 +95,10 @@ impl<S: Scalar> Store<S> for Slots<'_, S> {
         copy(record, from_record);
         Ok(())
     }
+
+    fn lend(&self, slot: usize) -> Option<(&[S], &[S])> {
+        Some(split(self.memory.get(self.range(slot)?)?, self.state))
+    }
 }
 
 impl<S: Scalar, T: Store<S> + ?Sized> Store<S> for &mut T {
@@ -96,5 +110,8 @@ impl<S: Scalar, T: Store<S> + ?Sized> Store<S> for &mut T {
     }
     fn load(&mut self, slot: usize, state: &mut [S], record: &mut [S]) -> Result<(), StoreFault> {
         (**self).load(slot, state, record)
+    }
+    fn lend(&self, slot: usize) -> Option<(&[S], &[S])> {
+        (**self).lend(slot)
     }
 }

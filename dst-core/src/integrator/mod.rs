@@ -31,8 +31,8 @@ pub trait Integrator<S: Scalar>: Copy {
     /// Evaluations of the rate per step; the first is shared with the stopping check.
     const STAGES: usize;
 
-    /// Does [`pull`](Self::pull) replace λ instead of adding to it? It then finds it in the first temporary, and zeros in its
-    /// place: a vector need not be copied that can change places.
+    /// Is the system's rate the next state itself, as with [`Map`]? Vectors then change places instead of being copied:
+    /// [`step`](Self::step) is not asked, and [`pull`](Self::pull) finds λ in the first temporary and zeros in its place.
     const REPLACES: bool = false;
 
     /// h

@@ -2,7 +2,7 @@
 //!
 //! Everything is made of rows of [`WIDTH`] numbers, one for each unit of a layer: 30 units and two zeros, whole vectors of any
 //! instruction set. Weights lie as the products read them: for each input k the rows of what it adds to the
-//! gates i, f, g, o. The hidden state counts as further inputs. Three products do all the work, and all three have the
+//! gates i, f, g, o; so do those of the hidden state. Three products do all the work, and all three have the
 //! same inner loop, sums += a·(row of b) with a number a and sums that stay in registers:
 //!
 //! - forward: gates\[r\] = Σ_k input\[r\]\[k\]·W\[k\]
@@ -29,20 +29,22 @@ pub(super) type Row<T> = [T; WIDTH];
 pub(super) type Gates<T> = [Row<T>; 4];
 /// A row per coordinate.
 pub(super) type Rows<T> = [Row<T>; TILE];
-/// What goes into a layer: its inputs, then its hidden state, then zeros.
-pub(super) type Inputs<T> = [T; 2 * WIDTH];
+/// What goes into a layer: its inputs and its hidden state.
+pub(super) type Inputs<'a, T> = [&'a Rows<T>; 2];
+/// The weights that belong to them.
+pub(super) type Sources<'a, T> = [&'a [Gates<T>]; 2];
 
 /// Coordinates whose sums fit into the registers together, with four vectors each.
 const FEW_REGISTERS: usize = 2;
 const MANY_REGISTERS: usize = 4;
 
-/// sums\[i\]\[g\] += Σ_k left\[i\]\[k\]·right\[k\]\[g\], for one vector of every row. `L` is a power of two.
+/// sums\[i\]\[g\] += Σ_k left\[i\]\[k\]·right\[k\]\[g\], for one vector of every row.
 #[inline(always)]
-fn accumulate<T: Real, S: Simd, const R: usize, const L: usize, const W: usize>(
+fn accumulate<T: Real, S: Simd, const R: usize, const W: usize>(
     simd: S,
     sums: &mut [[T::Vector<S>; 2]; R],
     (pair, vector): (usize, usize),
-    left: [&[T; L]; R],
+    left: [&Row<T>; R],
     right: &[[Row<T>; W]],
 ) {
     for (k, right) in right.iter().enumerate() {
@@ -51,8 +53,8 @@ fn accumulate<T: Real, S: Simd, const R: usize, const L: usize, const W: usize>(
             row[g] = T::vectors::<S>(&right[2 * pair + g])[vector];
         }
         for i in 0..R {
-            // There are no more rows on the right than L; the remainder tells the compiler.
-            let a = T::splat(simd, left[i][k % L]);
+            // There are no more rows on the right than units; the remainder tells the compiler.
+            let a = T::splat(simd, left[i][k % WIDTH]);
             for g in 0..2 {
                 sums[i][g] = T::mul_add(simd, a, row[g], sums[i][g]);
             }
@@ -66,13 +68,19 @@ fn vectors_of_a_row<T: Real, S: Simd>() -> usize {
     WIDTH * size_of::<T>() / size_of::<T::Vector<S>>()
 }
 
+/// The rows of a tile, `R` at a time; this is number `n`.
+#[inline(always)]
+fn block<T, const R: usize>(rows: &Rows<T>, n: usize) -> [&Row<T>; R] {
+    rows.as_chunks::<R>().0[n].each_ref()
+}
+
 /// gates ← bias + inputs·W, for all coordinates of a tile.
 #[inline(always)]
 pub(super) fn gates<T: Real, S: Simd>(
     simd: S,
     bias: &Gates<T>,
-    inputs: &[Inputs<T>; TILE],
-    weights: &[Gates<T>],
+    inputs: Inputs<'_, T>,
+    weights: Sources<'_, T>,
     gates: &mut [Gates<T>; TILE],
 ) {
     if S::REGISTER_COUNT < 32 {
@@ -86,8 +94,8 @@ pub(super) fn gates<T: Real, S: Simd>(
 fn gates_by<T: Real, S: Simd, const R: usize>(
     simd: S,
     bias: &Gates<T>,
-    inputs: &[Inputs<T>; TILE],
-    weights: &[Gates<T>],
+    inputs: Inputs<'_, T>,
+    weights: Sources<'_, T>,
     gates: &mut [Gates<T>; TILE],
 ) {
     for vector in 0..vectors_of_a_row::<T, S>() {
@@ -96,10 +104,12 @@ fn gates_by<T: Real, S: Simd, const R: usize>(
             for g in 0..2 {
                 start[g] = T::vectors::<S>(&bias[2 * pair + g])[vector];
             }
-            let inputs = inputs.as_chunks::<R>().0.iter();
-            for (inputs, to) in inputs.zip(gates.as_chunks_mut::<R>().0) {
+            for (n, to) in gates.as_chunks_mut::<R>().0.iter_mut().enumerate() {
                 let mut sums = [start; R];
-                accumulate(simd, &mut sums, (pair, vector), inputs.each_ref(), weights);
+                for source in 0..2 {
+                    let left = block(inputs[source], n);
+                    accumulate(simd, &mut sums, (pair, vector), left, weights[source]);
+                }
                 for i in 0..R {
                     for g in 0..2 {
                         T::vectors_mut::<S>(&mut to[i][2 * pair + g])[vector] = sums[i][g];
@@ -110,36 +120,39 @@ fn gates_by<T: Real, S: Simd, const R: usize>(
     }
 }
 
-/// The weights of a layer, transposed: for every gate and unit, what its cotangent gives to the inputs.
+/// The weights of a layer, transposed: for every gate and unit, what its cotangent gives to the inputs and to the hidden
+/// state.
 pub(super) type Transposed<T> = [[[Row<T>; 2]; HIDDEN]; 4];
 
 /// Fills it.
 #[inline(always)]
-pub(super) fn transpose<'a, T: Real>(
-    weights: impl Iterator<Item = &'a Gates<T>>,
-    to: &mut Transposed<T>,
-) {
-    for (k, weights) in weights.enumerate() {
-        for (to, weights) in to.iter_mut().zip(weights) {
-            for (to, &weight) in to.iter_mut().zip(weights) {
-                to.as_flattened_mut()[k] = weight;
+pub(super) fn transpose<T: Real>(weights: Sources<'_, T>, to: &mut Transposed<T>) {
+    for (source, weights) in weights.into_iter().enumerate() {
+        for (k, weights) in weights.iter().enumerate().take(WIDTH) {
+            for (to, weights) in to.iter_mut().zip(weights) {
+                for (to, &weight) in to.iter_mut().zip(weights) {
+                    to[source][k] = weight;
+                }
             }
         }
     }
 }
 
-/// inputs_bar ← gate_bars·Wᵀ
+/// inputs_bar ← gate_bars·Wᵀ, and the same added to that of the hidden state.
 #[inline(always)]
 pub(super) fn pull_gates<T: Real, S: Simd>(
     simd: S,
     gate_bars: &[Gates<T>; TILE],
     weights: &Transposed<T>,
-    inputs_bar: &mut [[Row<T>; 2]; TILE],
+    inputs_bar: &mut Rows<T>,
+    hidden_bar: &mut Rows<T>,
 ) {
     if S::REGISTER_COUNT < 32 {
-        pull_gates_by::<T, S, { 2 * FEW_REGISTERS }>(simd, gate_bars, weights, inputs_bar);
+        const R: usize = 2 * FEW_REGISTERS;
+        pull_gates_by::<T, S, R>(simd, gate_bars, weights, inputs_bar, hidden_bar);
     } else {
-        pull_gates_by::<T, S, { 2 * MANY_REGISTERS }>(simd, gate_bars, weights, inputs_bar);
+        const R: usize = 2 * MANY_REGISTERS;
+        pull_gates_by::<T, S, R>(simd, gate_bars, weights, inputs_bar, hidden_bar);
     }
 }
 
@@ -148,12 +161,17 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
     simd: S,
     gate_bars: &[Gates<T>; TILE],
     weights: &Transposed<T>,
-    inputs_bar: &mut [[Row<T>; 2]; TILE],
+    inputs_bar: &mut Rows<T>,
+    hidden_bar: &mut Rows<T>,
 ) {
     for vector in 0..vectors_of_a_row::<T, S>() {
         let to = inputs_bar.as_chunks_mut::<R>().0.iter_mut();
-        for (bars, to) in gate_bars.as_chunks::<R>().0.iter().zip(to) {
+        let to = to.zip(hidden_bar.as_chunks_mut::<R>().0);
+        for (bars, (inputs, hidden)) in gate_bars.as_chunks::<R>().0.iter().zip(to) {
             let mut sums = [[T::splat(simd, T::ZERO); 2]; R];
+            for i in 0..R {
+                sums[i][1] = T::vectors::<S>(&hidden[i])[vector];
+            }
             for gate in 0..4 {
                 let mut left = [&bars[0][gate]; R];
                 for i in 0..R {
@@ -162,36 +180,33 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
                 accumulate(simd, &mut sums, (0, vector), left, &weights[gate]);
             }
             for i in 0..R {
-                for half in 0..2 {
-                    T::vectors_mut::<S>(&mut to[i][half])[vector] = sums[i][half];
-                }
+                T::vectors_mut::<S>(&mut inputs[i])[vector] = sums[i][0];
+                T::vectors_mut::<S>(&mut hidden[i])[vector] = sums[i][1];
             }
         }
     }
 }
 
-/// weights_bar\[k\] += Σ_r inputs\[r\]\[k\]·gate_bars\[r\]
+/// weights_bar\[k\] += Σ_r input\[r\]\[k\]·gate_bars\[r\]
 #[inline(always)]
 pub(super) fn add_outer<T: Real, S: Simd>(
     simd: S,
-    inputs: &[Inputs<T>; TILE],
+    input: &Rows<T>,
     gate_bars: &[Gates<T>; TILE],
     weights_bar: &mut [Gates<T>],
 ) {
-    // A layer has 60 inputs, or 32.
-    if S::REGISTER_COUNT < 32 {
-        add_outer_by::<T, S, 2>(simd, inputs, gate_bars, weights_bar);
-    } else if weights_bar.len().is_multiple_of(6) {
-        add_outer_by::<T, S, 6>(simd, inputs, gate_bars, weights_bar);
+    // There are 30 of them, or 2.
+    if S::REGISTER_COUNT < 32 || !weights_bar.len().is_multiple_of(6) {
+        add_outer_by::<T, S, 2>(simd, input, gate_bars, weights_bar);
     } else {
-        add_outer_by::<T, S, 4>(simd, inputs, gate_bars, weights_bar);
+        add_outer_by::<T, S, 6>(simd, input, gate_bars, weights_bar);
     }
 }
 
 #[inline(always)]
 fn add_outer_by<T: Real, S: Simd, const R: usize>(
     simd: S,
-    inputs: &[Inputs<T>; TILE],
+    input: &Rows<T>,
     gate_bars: &[Gates<T>; TILE],
     weights_bar: &mut [Gates<T>],
 ) {
@@ -203,13 +218,13 @@ fn add_outer_by<T: Real, S: Simd, const R: usize>(
                     sums[i][g] = T::vectors::<S>(&to[i][g])[vector];
                 }
             }
-            for (inputs, bars) in inputs.iter().zip(gate_bars) {
+            for (input, bars) in input.iter().zip(gate_bars) {
                 let mut row = [T::splat(simd, T::ZERO); 4];
                 for g in 0..4 {
                     row[g] = T::vectors::<S>(&bars[g])[vector];
                 }
                 for i in 0..R {
-                    let a = T::splat(simd, inputs[(block * R + i) % (2 * WIDTH)]);
+                    let a = T::splat(simd, input[(block * R + i) % WIDTH]);
                     for g in 0..4 {
                         sums[i][g] = T::mul_add(simd, a, row[g], sums[i][g]);
                     }
@@ -304,7 +319,7 @@ pub(super) struct Kept<'a, T> {
 
 /// Who wants something of the output h′ of a layer, besides the next step: the layer above, or the output of the network.
 pub(super) enum Above<'a, T> {
-    Layer(&'a [[Row<T>; 2]; TILE]),
+    Layer(&'a Rows<T>),
     Output {
         /// Its weights and their cotangents.
         weights: &'a Row<T>,
@@ -340,7 +355,7 @@ pub(super) fn deactivate<T: Real, S: Simd>(
             let mut h = T::vectors::<S>(&h_bar[r])[v];
             match &mut above {
                 Above::Layer(inputs_bar) => {
-                    h = T::plus(simd, h, T::vectors::<S>(&inputs_bar[r][0])[v]);
+                    h = T::plus(simd, h, T::vectors::<S>(&inputs_bar[r])[v]);
                 }
                 Above::Output {
                     weights,

@@ -6,8 +6,8 @@
 use pulp::{NullaryFnOnce, Simd};
 
 use super::kernel::{
-    Above, Gates, HIDDEN, Inputs, Kept, Row, Rows, TILE, Transposed, WIDTH, activate, add_outer,
-    add_scaled, deactivate, dot, gates, pull_gates, transpose,
+    Above, Gates, HIDDEN, Inputs, Kept, Rows, Sources, TILE, Transposed, WIDTH, activate,
+    add_outer, add_scaled, deactivate, dot, gates, pull_gates, transpose,
 };
 use super::model::{CellParts, Weights, WeightsBar};
 use crate::linalg::Real;
@@ -51,9 +51,9 @@ impl<T: Real> Trace<T> {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Cell<T> {
-    /// Inputs without the hidden state.
+    /// Of its inputs, of which there are `inputs`, and of its hidden state.
+    weights: [[Gates<T>; HIDDEN]; 2],
     inputs: usize,
-    weights: [Gates<T>; 2 * HIDDEN],
     /// Both biases in one.
     bias: Gates<T>,
 }
@@ -62,52 +62,72 @@ impl<T: Real> Cell<T> {
     fn new() -> Self {
         let none = [[T::ZERO; WIDTH]; 4];
         Self {
+            weights: [[none; HIDDEN]; 2],
             inputs: 0,
-            weights: [none; 2 * HIDDEN],
             bias: none,
         }
     }
 
     #[inline(always)]
-    fn weights(&self) -> &[Gates<T>] {
-        &self.weights[..self.inputs + HIDDEN]
+    fn sources(&self) -> Sources<'_, T> {
+        let [input, hidden] = &self.weights;
+        [&input[..self.inputs], hidden]
     }
 
+    /// Are these its weights?
     #[inline(always)]
-    fn weights_mut(&mut self) -> &mut [Gates<T>] {
-        &mut self.weights[..self.inputs + HIDDEN]
+    fn holds(&self, from: &CellParts<&[Gates<T>], &Gates<T>>) -> bool {
+        let [input, hidden] = self.sources();
+        self.inputs == from.input.len()
+            && same(input, from.input)
+            && same(hidden, from.hidden)
+            && same(&[self.bias], &[sum_of_biases(from)])
     }
 
     fn copy(&mut self, from: &CellParts<&[Gates<T>], &Gates<T>>) {
         self.inputs = from.input.len();
-        let (input, hidden) = self.weights.split_at_mut(self.inputs);
-        input.copy_from_slice(from.input);
-        hidden[..HIDDEN].copy_from_slice(from.hidden);
-        for g in 0..4 {
-            for j in 0..WIDTH {
-                self.bias[g][j] = from.input_bias[g][j] + from.hidden_bias[g][j];
-            }
-        }
+        let [input, hidden] = &mut self.weights;
+        input[..self.inputs].copy_from_slice(from.input);
+        hidden.copy_from_slice(from.hidden);
+        self.bias = sum_of_biases(from);
     }
 
     fn clear(&mut self, inputs: usize) {
         self.inputs = inputs;
-        self.weights
-            .as_flattened_mut()
-            .as_flattened_mut()
-            .fill(T::ZERO);
+        let [input, hidden] = &mut self.weights;
+        for weights in [&mut input[..inputs], hidden] {
+            weights.as_flattened_mut().as_flattened_mut().fill(T::ZERO);
+        }
         self.bias.as_flattened_mut().fill(T::ZERO);
     }
 
     /// Adds cotangents to those of θ.
     #[inline(always)]
     fn add_to(&self, bar: &mut CellParts<&mut [Gates<T>], &mut Gates<T>>) {
-        let (input, hidden) = self.weights().split_at(self.inputs);
+        let [input, hidden] = self.sources();
         add_gates(bar.input, input);
         add_gates(bar.hidden, hidden);
         add_gates(std::slice::from_mut(bar.input_bias), &[self.bias]);
         add_gates(std::slice::from_mut(bar.hidden_bias), &[self.bias]);
     }
+}
+
+#[inline(always)]
+fn sum_of_biases<T: Real>(from: &CellParts<&[Gates<T>], &Gates<T>>) -> Gates<T> {
+    let mut sum = *from.input_bias;
+    add_gates(std::slice::from_mut(&mut sum), &[*from.hidden_bias]);
+    sum
+}
+
+/// Are all entries equal? Without a branch per entry, so that it vectorises.
+#[inline(always)]
+fn same<T: Real>(a: &[Gates<T>], b: &[Gates<T>]) -> bool {
+    a.iter().zip(b).all(|(a, b)| {
+        let (a, b) = (a.as_flattened(), b.as_flattened());
+        !a.iter()
+            .zip(b)
+            .fold(false, |differ, (a, b)| differ | (a != b))
+    })
 }
 
 #[inline(always)]
@@ -140,9 +160,10 @@ struct Bench<T> {
     cells: [Cell<T>; 2],
     bars: [Cell<T>; 2],
     transposed: [Transposed<T>; 2],
-    inputs: [Inputs<T>; TILE],
+    /// h of the first layer after the step, what goes into the second.
+    between: Rows<T>,
     gate_bars: [Gates<T>; TILE],
-    inputs_bar: [[Row<T>; 2]; TILE],
+    inputs_bar: Rows<T>,
     memory: Memory<T>,
 }
 
@@ -156,9 +177,9 @@ impl<T: Real> Workshop<T> {
             cells: [Cell::new(), Cell::new()],
             bars: [Cell::new(), Cell::new()],
             transposed: [[[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4]; 2],
-            inputs: [[T::ZERO; 2 * WIDTH]; TILE],
+            between: rows,
             gate_bars: [[[T::ZERO; WIDTH]; 4]; TILE],
-            inputs_bar: [[[T::ZERO; WIDTH]; 2]; TILE],
+            inputs_bar: rows,
             memory: [rows; 4],
         };
         Box::new(Self {
@@ -194,9 +215,6 @@ pub(super) struct Network<'a, T> {
 impl<'a, T: Real> Network<'a, T> {
     /// For a forward pass at step t. Also returns a number that tells this evaluation from others.
     pub(super) fn forwards(weights: Weights<'a, T>, shop: &'a mut Workshop<T>, t: T) -> (Self, T) {
-        for (to, from) in shop.bench.cells.iter_mut().zip(&weights.cells) {
-            to.copy(from);
-        }
         // Whole numbers up to this are exact in single precision. A page does not live that long.
         let next = shop.stamp + T::ONE;
         shop.stamp = if next < T::from_f64(1e7) {
@@ -227,21 +245,29 @@ impl<'a, T: Real> Network<'a, T> {
         stamp: T,
     ) -> Self {
         let page = shop.page(t).filter(|&page| shop.stamps[page] == stamp);
-        for (l, from) in weights.cells.iter().enumerate() {
-            shop.bench.cells[l].inputs = from.input.len();
-            if page.is_none() {
-                shop.bench.cells[l].copy(from);
-            }
-            shop.bench.bars[l].clear(from.input.len());
-            transpose(
-                from.input.iter().chain(from.hidden),
-                &mut shop.bench.transposed[l],
-            );
+        for (bar, from) in shop.bench.bars.iter_mut().zip(&weights.cells) {
+            bar.clear(from.input.len());
         }
         Self {
             weights,
             shop,
             place: page.map_or(Place::Nowhere, Place::Page),
+        }
+    }
+
+    /// Before the first tile: brings the copies of the weights up to date. They change once in many steps, and to compare is
+    /// much less than to transpose.
+    #[inline(always)]
+    pub(super) fn follow(&mut self) {
+        let Bench {
+            cells, transposed, ..
+        } = &mut self.shop.bench;
+        for ((cell, to), from) in cells.iter_mut().zip(transposed).zip(&self.weights.cells) {
+            if !cell.holds(from) {
+                cell.copy(from);
+                *to = [[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4];
+                transpose(cell.sources(), to);
+            }
         }
     }
 
@@ -275,21 +301,18 @@ impl<'a, T: Real> Network<'a, T> {
         let [h0_next, c0_next, h1_next, c1_next] = next;
         let [first, second] = &mut trace.layers;
         let [first_cell, second_cell] = &shop.bench.cells;
-        let inputs = &mut shop.bench.inputs;
-        set_inputs(inputs, first_cell.inputs, &trace.entry, h0);
         simd.vectorize(Run {
             simd,
             cell: first_cell,
-            inputs,
+            inputs: [&trace.entry, h0],
             trace: first,
             c: c0,
             next: (h0_next, c0_next),
         });
-        set_inputs(inputs, second_cell.inputs, h0_next, h1);
         simd.vectorize(Run {
             simd,
             cell: second_cell,
-            inputs,
+            inputs: [h0_next, h1],
             trace: second,
             c: c1,
             next: (h1_next, c1_next),
@@ -359,37 +382,45 @@ impl<'a, T: Real> Network<'a, T> {
             c_before_bar: c1_bar,
         });
         // What went into the second layer is h′ = o·tanh c′ of the first.
-        let inputs = shop.bench.cells[1].inputs;
-        for (r, to) in shop.bench.inputs.iter_mut().enumerate() {
+        for (r, to) in shop.bench.between.iter_mut().enumerate() {
             let ([_, _, _, o], t) = (&first.gates[r], &first.tanh_c[r]);
             for j in 0..WIDTH {
                 to[j] = o[j] * t[j];
             }
-            to[inputs..inputs + WIDTH].copy_from_slice(&h1[r]);
         }
+        let Bench {
+            bars: [first_bars, second_bars],
+            transposed: [first_transposed, second_transposed],
+            between,
+            gate_bars,
+            inputs_bar,
+            ..
+        } = &mut shop.bench;
         simd.vectorize(Pull {
             simd,
-            bench: &mut shop.bench,
-            layer: 1,
-            h_bar: h1_bar,
+            inputs: [between, h1],
+            gate_bars,
+            transposed: second_transposed,
+            weights_bar: second_bars,
+            bars: (inputs_bar, h1_bar),
         });
         simd.vectorize(Deactivate {
             simd,
             kept: first.kept(c0),
-            above: Above::Layer(&shop.bench.inputs_bar),
+            above: Above::Layer(inputs_bar),
             h_bar: h0_next_bar,
             c_bar: c0_next_bar,
-            gate_bars: &mut shop.bench.gate_bars,
-            bias_bar: &mut shop.bench.bars[0].bias,
+            gate_bars,
+            bias_bar: &mut first_bars.bias,
             c_before_bar: c0_bar,
         });
-        let inputs = shop.bench.cells[0].inputs;
-        set_inputs(&mut shop.bench.inputs, inputs, &trace.entry, h0);
         simd.vectorize(Pull {
             simd,
-            bench: &mut shop.bench,
-            layer: 0,
-            h_bar: h0_bar,
+            inputs: [&trace.entry, h0],
+            gate_bars,
+            transposed: first_transposed,
+            weights_bar: first_bars,
+            bars: (inputs_bar, h0_bar),
         });
         let mut features_bar = [[T::ZERO; 2]; TILE];
         let embedding = (self.weights.embedding, &mut *bar.embedding);
@@ -397,7 +428,7 @@ impl<'a, T: Real> Network<'a, T> {
             let mut sums = [[T::ZERO; WIDTH]; 3];
             for r in 0..TILE {
                 let entry = &trace.entry[r];
-                let pre_bar = &mut shop.bench.inputs_bar[r][0];
+                let pre_bar = &mut inputs_bar[r];
                 let [a, b] = features[r];
                 for j in 0..WIDTH {
                     // The slope of ELU, from its value.
@@ -419,8 +450,8 @@ impl<'a, T: Real> Network<'a, T> {
                 add_scaled(to, T::ONE, sum);
             }
         } else {
-            for (to, [inputs_bar, _]) in features_bar.iter_mut().zip(&shop.bench.inputs_bar) {
-                *to = [inputs_bar[0], inputs_bar[1]];
+            for (to, bar) in features_bar.iter_mut().zip(inputs_bar) {
+                *to = [bar[0], bar[1]];
             }
         }
         features_bar
@@ -435,21 +466,6 @@ impl<'a, T: Real> Network<'a, T> {
     }
 }
 
-/// Puts the inputs of a layer side by side with its hidden states.
-#[inline(always)]
-fn set_inputs<T: Real>(
-    to: &mut [Inputs<T>; TILE],
-    count: usize,
-    input: &Rows<T>,
-    hidden: &Rows<T>,
-) {
-    for (to, (input, hidden)) in to.iter_mut().zip(input.iter().zip(hidden)) {
-        // The second overwrites the zeros of the first.
-        to[..WIDTH].copy_from_slice(input);
-        to[count..count + WIDTH].copy_from_slice(hidden);
-    }
-}
-
 // The parts that do the work are functions of their own, compiled once for each instruction set and used for both layers:
 // all in one would take the compiler minutes.
 
@@ -457,7 +473,7 @@ fn set_inputs<T: Real>(
 struct Run<'a, T, S> {
     simd: S,
     cell: &'a Cell<T>,
-    inputs: &'a [Inputs<T>; TILE],
+    inputs: Inputs<'a, T>,
     trace: &'a mut LayerTrace<T>,
     c: &'a Rows<T>,
     /// h and c after the step.
@@ -477,7 +493,7 @@ impl<T: Real, S: Simd> NullaryFnOnce for Run<'_, T, S> {
             c,
             next: (h_next, c_next),
         } = self;
-        gates(simd, &cell.bias, inputs, cell.weights(), to);
+        gates(simd, &cell.bias, inputs, cell.sources(), to);
         activate(to, c, c_next, tanh_c, h_next);
     }
 }
@@ -512,12 +528,15 @@ impl<T: Real, S: Simd> NullaryFnOnce for Deactivate<'_, T, S> {
 }
 
 /// The transpose of its products: from the cotangents of its gates adds to those of its weights and of its hidden state, and
-/// leaves those of its inputs, followed by zeros.
+/// leaves those of its inputs.
 struct Pull<'a, T, S> {
     simd: S,
-    bench: &'a mut Bench<T>,
-    layer: usize,
-    h_bar: &'a mut Rows<T>,
+    inputs: Inputs<'a, T>,
+    gate_bars: &'a [Gates<T>; TILE],
+    transposed: &'a Transposed<T>,
+    weights_bar: &'a mut Cell<T>,
+    /// Of its inputs and of its hidden state.
+    bars: (&'a mut Rows<T>, &'a mut Rows<T>),
 }
 
 impl<T: Real, S: Simd> NullaryFnOnce for Pull<'_, T, S> {
@@ -527,22 +546,16 @@ impl<T: Real, S: Simd> NullaryFnOnce for Pull<'_, T, S> {
     fn call(self) {
         let Self {
             simd,
-            bench,
-            layer,
-            h_bar,
+            inputs: [input, hidden],
+            gate_bars,
+            transposed,
+            weights_bar: bar,
+            bars: (inputs_bar, hidden_bar),
         } = self;
-        let inputs = bench.cells[layer].inputs;
-        let weights_bar = bench.bars[layer].weights_mut();
-        add_outer(simd, &bench.inputs, &bench.gate_bars, weights_bar);
-        let transposed = &bench.transposed[layer];
-        pull_gates(simd, &bench.gate_bars, transposed, &mut bench.inputs_bar);
-        for (bar, h_bar) in bench.inputs_bar.iter_mut().zip(h_bar) {
-            let hidden = &bar.as_flattened()[inputs..][..HIDDEN];
-            for (to, &bar) in h_bar.iter_mut().zip(hidden) {
-                *to += bar;
-            }
-            bar[0][HIDDEN..].fill(T::ZERO);
-        }
+        let [input_weights, hidden_weights] = &mut bar.weights;
+        add_outer(simd, input, gate_bars, &mut input_weights[..bar.inputs]);
+        add_outer(simd, hidden, gate_bars, hidden_weights);
+        pull_gates(simd, gate_bars, transposed, inputs_bar, hidden_bar);
     }
 }
 

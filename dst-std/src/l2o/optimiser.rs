@@ -44,6 +44,8 @@ pub struct Optimiser<'w, O, T> {
     model: Model,
     objective: O,
     feed: Feed,
+    /// From this step on it rests: x⁺ = x.
+    end: T,
     workshop: RefCell<&'w mut Workshop<T>>,
 }
 
@@ -54,7 +56,17 @@ impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
             model,
             objective,
             feed,
+            end: T::MAX,
             workshop: RefCell::new(workshop),
+        }
+    }
+
+    /// Rests from this step on. A run that is to end there wants to know f at its last iterate, but not where the network would
+    /// go from it.
+    pub fn until(self, end: usize) -> Self {
+        Self {
+            end: T::from_count(end),
+            ..self
         }
     }
 
@@ -118,6 +130,12 @@ impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
             w: &mut w[0],
         }
     }
+}
+
+/// From the end, where x is: the network's memories have no cotangents at the last step. Whole lines at once, so that it vectorises.
+fn all_zero<T: Real>(values: &[T]) -> bool {
+    let zero = |line: &[T]| !line.iter().fold(false, |any, &v| any | (v != T::ZERO));
+    values.rchunks(WIDTH).all(zero)
 }
 
 fn tiles<T>(numbers: &[T]) -> &[Memory<T>] {
@@ -295,6 +313,7 @@ impl<T: Real> WithSimd for Forward<'_, T> {
             at,
             next,
         } = self;
+        network.follow();
         for (number, first) in (0..g.len()).step_by(TILE).enumerate() {
             let (m, v) = (tile(at.m, first), tile(at.v, first));
             let x = tile(at.x, first);
@@ -338,6 +357,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             mut theta_bar,
             g_bar,
         } = self;
+        network.follow();
         for (number, first) in (0..g.len()).step_by(TILE).enumerate() {
             let (g, x) = (tile(g, first), tile(at.x, first));
             let (m, v) = (tile(at.m, first), tile(at.v, first));
@@ -415,6 +435,12 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
         let (g, tape) = tape.split_at_mut(self.objective.dim());
         let f = self.objective.value_gradient(here.x, g, tape, scratch);
         let criterion = here.w - f;
+        let reading = Reading { criterion, loss: f };
+        if at.t >= self.end {
+            next.copy_from_slice(at.x);
+            *self.split_mut(next).w = f;
+            return reading;
+        }
         let next = self.split_mut(next);
         *next.w = f;
         let mut workshop = self.workshop.borrow_mut();
@@ -428,7 +454,7 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
             at: here,
             next,
         });
-        Reading { criterion, loss: f }
+        reading
     }
 
     fn pullback(
@@ -453,7 +479,15 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
                 *to += f_bar * g;
             }
         }
-        if seed.rate.iter().all(|&bar| bar == T::ZERO) {
+        if all_zero(seed.rate) {
+            return;
+        }
+        if at.t >= self.end {
+            // All but w, which f has replaced.
+            let kept = seed.rate.len().saturating_sub(1);
+            for (to, &bar) in bar.x.iter_mut().zip(&seed.rate[..kept]) {
+                *to += bar;
+            }
             return;
         }
         let full = if self.feed == Feed::Full { g.len() } else { 0 };

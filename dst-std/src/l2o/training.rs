@@ -290,7 +290,8 @@ impl<T: Real> Job<'_, T> {
         let Recipe {
             model, feed, steps, ..
         } = self.recipe;
-        let optimiser = Optimiser::new(model, &seat.task, feed, &mut desk.workshop);
+        let end = self.first + steps;
+        let optimiser = Optimiser::new(model, &seat.task, feed, &mut desk.workshop).until(end);
         if self.first == 0 {
             let x0 = &mut desk.last[..self.recipe.size.dim];
             x0.fill(T::ZERO);
