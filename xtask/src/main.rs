@@ -56,7 +56,7 @@ enum Command {
         #[arg(long)]
         quick: bool,
         /// One comparison only.
-        #[arg(long, value_parser = ["steps", "events", "ola", "checkpoints"])]
+        #[arg(long, value_parser = ["steps", "events", "ola", "l2o", "checkpoints"])]
         only: Option<String>,
         /// A Python that has the packages of dst-bench/peers/requirements.txt; nothing is installed then.
         #[arg(long)]

@@ -229,7 +229,7 @@ impl Question {
         words
     }
 
-    fn has_gradient(self) -> bool {
+    pub(super) fn has_gradient(self) -> bool {
         matches!(self, Self::Steps { .. } | Self::Event { .. })
     }
 }

@@ -285,18 +285,22 @@ fn pass_gates<T: Real>(
     }
 }
 
-/// The nonlinearities of a layer on a tile. In two rounds: each is a short chain of operations that wait for one another, so
-/// that the processor finds other coordinates to go on with.
+/// The nonlinearities of a layer on a tile: from what goes into the gates. In two rounds: each is a short chain of operations
+/// that wait for one another, so that the processor finds other coordinates to go on with. The gates are written here,
+/// row by row, and not by the products: memory that is not at hand is fetched ahead only where it is met in order.
 #[inline(always)]
 pub(super) fn activate<T: Real>(
+    from: &[Gates<T>; TILE],
     gates: &mut [Gates<T>; TILE],
     c: &Rows<T>,
     c_next: &mut Rows<T>,
     tanh_c: &mut Rows<T>,
     h_next: &mut Rows<T>,
 ) {
-    for gates in gates.iter_mut() {
-        open_gates(gates);
+    for (gates, from) in gates.iter_mut().zip(from) {
+        let mut open = *from;
+        open_gates(&mut open);
+        *gates = open;
     }
     for r in 0..TILE {
         pass_gates(
@@ -319,7 +323,12 @@ pub(super) struct Kept<'a, T> {
 
 /// Who wants something of the output h′ of a layer, besides the next step: the layer above, or the output of the network.
 pub(super) enum Above<'a, T> {
-    Layer(&'a Rows<T>),
+    Layer {
+        /// What it wants.
+        bar: &'a Rows<T>,
+        /// Where to leave h′ for it.
+        output: &'a mut Rows<T>,
+    },
     Output {
         /// Its weights and their cotangents.
         weights: &'a Row<T>,
@@ -354,8 +363,9 @@ pub(super) fn deactivate<T: Real, S: Simd>(
             let t = T::vectors::<S>(&kept.tanh_c[r])[v];
             let mut h = T::vectors::<S>(&h_bar[r])[v];
             match &mut above {
-                Above::Layer(inputs_bar) => {
-                    h = T::plus(simd, h, T::vectors::<S>(&inputs_bar[r])[v]);
+                Above::Layer { bar, output } => {
+                    h = T::plus(simd, h, T::vectors::<S>(&bar[r])[v]);
+                    T::vectors_mut::<S>(&mut output[r])[v] = T::times(simd, o, t);
                 }
                 Above::Output {
                     weights,

@@ -162,7 +162,9 @@ struct Bench<T> {
     transposed: [Transposed<T>; 2],
     /// h of the first layer after the step, what goes into the second.
     between: Rows<T>,
-    gate_bars: [Gates<T>; TILE],
+    /// What goes into the gates of a layer.
+    gates: [Gates<T>; TILE],
+    gate_bars: [[Gates<T>; TILE]; 2],
     inputs_bar: Rows<T>,
     memory: Memory<T>,
 }
@@ -173,12 +175,14 @@ impl<T: Real> Workshop<T> {
     pub fn new(dim: usize, pages: usize) -> Box<Self> {
         let tiles = dim.div_ceil(TILE);
         let rows = [[T::ZERO; WIDTH]; TILE];
+        let none = [[T::ZERO; WIDTH]; 4];
         let bench = Bench {
             cells: [Cell::new(), Cell::new()],
             bars: [Cell::new(), Cell::new()],
             transposed: [[[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4]; 2],
             between: rows,
-            gate_bars: [[[T::ZERO; WIDTH]; 4]; TILE],
+            gates: [none; TILE],
+            gate_bars: [[none; TILE]; 2],
             inputs_bar: rows,
             memory: [rows; 4],
         };
@@ -300,11 +304,16 @@ impl<'a, T: Real> Network<'a, T> {
         let [h0, c0, h1, c1] = memory;
         let [h0_next, c0_next, h1_next, c1_next] = next;
         let [first, second] = &mut trace.layers;
-        let [first_cell, second_cell] = &shop.bench.cells;
+        let Bench {
+            cells: [first_cell, second_cell],
+            gates,
+            ..
+        } = &mut shop.bench;
         simd.vectorize(Run {
             simd,
             cell: first_cell,
             inputs: [&trace.entry, h0],
+            gates,
             trace: first,
             c: c0,
             next: (h0_next, c0_next),
@@ -313,6 +322,7 @@ impl<'a, T: Real> Network<'a, T> {
             simd,
             cell: second_cell,
             inputs: [h0_next, h1],
+            gates,
             trace: second,
             c: c1,
             next: (h1_next, c1_next),
@@ -367,6 +377,14 @@ impl<'a, T: Real> Network<'a, T> {
         for &out_bar in out_bar {
             bar.out_bias[0] += out_bar;
         }
+        let Bench {
+            bars: [first_bars, second_bars],
+            transposed: [first_transposed, second_transposed],
+            between,
+            gate_bars: [first_gate_bars, second_gate_bars],
+            inputs_bar,
+            ..
+        } = &mut shop.bench;
         simd.vectorize(Deactivate {
             simd,
             kept: second.kept(c1),
@@ -377,49 +395,46 @@ impl<'a, T: Real> Network<'a, T> {
             },
             h_bar: h1_next_bar,
             c_bar: c1_next_bar,
-            gate_bars: &mut shop.bench.gate_bars,
-            bias_bar: &mut shop.bench.bars[1].bias,
+            gate_bars: second_gate_bars,
+            bias_bar: &mut second_bars.bias,
             c_before_bar: c1_bar,
         });
-        // What went into the second layer is h′ = o·tanh c′ of the first.
-        for (r, to) in shop.bench.between.iter_mut().enumerate() {
-            let ([_, _, _, o], t) = (&first.gates[r], &first.tanh_c[r]);
-            for j in 0..WIDTH {
-                to[j] = o[j] * t[j];
-            }
-        }
-        let Bench {
-            bars: [first_bars, second_bars],
-            transposed: [first_transposed, second_transposed],
-            between,
-            gate_bars,
-            inputs_bar,
-            ..
-        } = &mut shop.bench;
-        simd.vectorize(Pull {
+        simd.vectorize(PullInputs {
             simd,
-            inputs: [between, h1],
-            gate_bars,
+            gate_bars: second_gate_bars,
             transposed: second_transposed,
-            weights_bar: second_bars,
             bars: (inputs_bar, h1_bar),
         });
         simd.vectorize(Deactivate {
             simd,
             kept: first.kept(c0),
-            above: Above::Layer(inputs_bar),
+            above: Above::Layer {
+                bar: inputs_bar,
+                output: between,
+            },
             h_bar: h0_next_bar,
             c_bar: c0_next_bar,
-            gate_bars,
+            gate_bars: first_gate_bars,
             bias_bar: &mut first_bars.bias,
             c_before_bar: c0_bar,
         });
-        simd.vectorize(Pull {
+        // Only now, because what went into the second layer is a by-product of the first one's transpose.
+        simd.vectorize(PullWeights {
+            simd,
+            inputs: [between, h1],
+            gate_bars: second_gate_bars,
+            bar: second_bars,
+        });
+        simd.vectorize(PullWeights {
             simd,
             inputs: [&trace.entry, h0],
-            gate_bars,
+            gate_bars: first_gate_bars,
+            bar: first_bars,
+        });
+        simd.vectorize(PullInputs {
+            simd,
+            gate_bars: first_gate_bars,
             transposed: first_transposed,
-            weights_bar: first_bars,
             bars: (inputs_bar, h0_bar),
         });
         let mut features_bar = [[T::ZERO; 2]; TILE];
@@ -474,6 +489,8 @@ struct Run<'a, T, S> {
     simd: S,
     cell: &'a Cell<T>,
     inputs: Inputs<'a, T>,
+    /// Room for what goes into the gates.
+    gates: &'a mut [Gates<T>; TILE],
     trace: &'a mut LayerTrace<T>,
     c: &'a Rows<T>,
     /// h and c after the step.
@@ -489,12 +506,16 @@ impl<T: Real, S: Simd> NullaryFnOnce for Run<'_, T, S> {
             simd,
             cell,
             inputs,
-            trace: LayerTrace { gates: to, tanh_c },
+            gates: before,
+            trace: LayerTrace {
+                gates: after,
+                tanh_c,
+            },
             c,
             next: (h_next, c_next),
         } = self;
-        gates(simd, &cell.bias, inputs, cell.sources(), to);
-        activate(to, c, c_next, tanh_c, h_next);
+        gates(simd, &cell.bias, inputs, cell.sources(), before);
+        activate(before, after, c, c_next, tanh_c, h_next);
     }
 }
 
@@ -527,35 +548,49 @@ impl<T: Real, S: Simd> NullaryFnOnce for Deactivate<'_, T, S> {
     }
 }
 
-/// The transpose of its products: from the cotangents of its gates adds to those of its weights and of its hidden state, and
-/// leaves those of its inputs.
-struct Pull<'a, T, S> {
+/// The transpose of its products: from the cotangents of its gates, those of its inputs, and what is added to those of its
+/// hidden state.
+struct PullInputs<'a, T, S> {
     simd: S,
-    inputs: Inputs<'a, T>,
     gate_bars: &'a [Gates<T>; TILE],
     transposed: &'a Transposed<T>,
-    weights_bar: &'a mut Cell<T>,
-    /// Of its inputs and of its hidden state.
     bars: (&'a mut Rows<T>, &'a mut Rows<T>),
 }
 
-impl<T: Real, S: Simd> NullaryFnOnce for Pull<'_, T, S> {
+impl<T: Real, S: Simd> NullaryFnOnce for PullInputs<'_, T, S> {
     type Output = ();
 
     #[inline(always)]
     fn call(self) {
-        let Self {
-            simd,
-            inputs: [input, hidden],
-            gate_bars,
-            transposed,
-            weights_bar: bar,
-            bars: (inputs_bar, hidden_bar),
-        } = self;
-        let [input_weights, hidden_weights] = &mut bar.weights;
-        add_outer(simd, input, gate_bars, &mut input_weights[..bar.inputs]);
-        add_outer(simd, hidden, gate_bars, hidden_weights);
-        pull_gates(simd, gate_bars, transposed, inputs_bar, hidden_bar);
+        let (inputs_bar, hidden_bar) = self.bars;
+        pull_gates(
+            self.simd,
+            self.gate_bars,
+            self.transposed,
+            inputs_bar,
+            hidden_bar,
+        );
+    }
+}
+
+/// The same for its weights.
+struct PullWeights<'a, T, S> {
+    simd: S,
+    inputs: Inputs<'a, T>,
+    gate_bars: &'a [Gates<T>; TILE],
+    bar: &'a mut Cell<T>,
+}
+
+impl<T: Real, S: Simd> NullaryFnOnce for PullWeights<'_, T, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let [input_bar, hidden_bar] = &mut self.bar.weights;
+        let input_bar = &mut input_bar[..self.bar.inputs];
+        for (input, bar) in self.inputs.into_iter().zip([input_bar, hidden_bar]) {
+            add_outer(self.simd, input, self.gate_bars, bar);
+        }
     }
 }
 
