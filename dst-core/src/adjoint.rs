@@ -394,7 +394,7 @@ where
             work.scratch,
         );
         self.state.count.pullback += I::STAGES;
-        if all_finite(work.lambda) {
+        if self.engine.system.all_finite(work.lambda) {
             Ok(())
         } else {
             Err(Error::NonFiniteGradient { step })

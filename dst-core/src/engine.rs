@@ -3,7 +3,7 @@
 use core::mem::swap;
 
 use crate::integrator::{Integrator, split_mut};
-use crate::scalar::{Scalar, all_finite};
+use crate::scalar::Scalar;
 use crate::system::{Dims, Point, Reading, System};
 use crate::workspace::Work;
 
@@ -63,7 +63,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Engine<'_, '_, S, Y, I>
     pub(crate) fn step(&mut self, step: usize) -> bool {
         if I::REPLACES {
             self.exchange();
-            return all_finite(self.work.prev);
+            return self.system.all_finite(self.work.prev);
         }
         let t = self.time(step);
         let work = &mut self.work;

@@ -13,7 +13,7 @@ use crate::error::{Argument, Error};
 use crate::integrator::{Integrator, split_mut};
 use crate::loss::Weights;
 use crate::plan::Goal;
-use crate::scalar::{Scalar, all_finite, copy};
+use crate::scalar::{Scalar, copy};
 use crate::stop::{Iterate, Status};
 use crate::system::{Point, Reading, System};
 use crate::workspace::record_len;
@@ -365,7 +365,7 @@ where
             let at = Point { theta, x: cur, t };
             let finite = if I::REPLACES {
                 swap(&mut prev, &mut rate);
-                all_finite(prev)
+                system.all_finite(prev)
             } else {
                 integrator.step(system, at, rate, record, prev, scratch)
             };

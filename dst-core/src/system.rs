@@ -174,9 +174,20 @@ pub trait System<S: Scalar> {
             pushforward: None,
         }
     }
+
+    /// Are all of these finite? Asked of every cotangent, and of the states of a [`Map`](crate::Map). A system that works with wider
+    /// vectors than the engine was compiled for may know it sooner.
+    #[inline(always)]
+    fn all_finite(&self, values: &[S]) -> bool {
+        S::all_finite(values)
+    }
 }
 
 impl<S: Scalar, Y: System<S> + ?Sized> System<S> for &Y {
+    #[inline(always)]
+    fn all_finite(&self, values: &[S]) -> bool {
+        (**self).all_finite(values)
+    }
     fn dims(&self) -> Dims {
         (**self).dims()
     }

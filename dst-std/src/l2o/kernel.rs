@@ -14,7 +14,7 @@
 
 use pulp::Simd;
 
-use crate::linalg::Real;
+use crate::linalg::{Ahead, Real};
 
 /// Units of a layer.
 pub const HIDDEN: usize = 30;
@@ -33,6 +33,10 @@ pub(super) type Rows<T> = [Row<T>; TILE];
 pub(super) type Inputs<'a, T> = [&'a Rows<T>; 2];
 /// The weights that belong to them.
 pub(super) type Sources<'a, T> = [&'a [Gates<T>]; 2];
+
+/// Lines of the cache to ask for in a part of a product: as many as are under way at once. All parts together get through what a
+/// layer leaves behind on a tile.
+const LINES: usize = 10;
 
 /// Coordinates whose sums fit into the registers together, with four vectors each.
 const FEW_REGISTERS: usize = 2;
@@ -82,11 +86,12 @@ pub(super) fn gates<T: Real, S: Simd>(
     inputs: Inputs<'_, T>,
     weights: Sources<'_, T>,
     gates: &mut [Gates<T>; TILE],
+    ahead: Ahead<'_, T>,
 ) {
     if S::REGISTER_COUNT < 32 {
-        gates_by::<T, S, { 2 * FEW_REGISTERS }>(simd, bias, inputs, weights, gates);
+        gates_by::<T, S, { 2 * FEW_REGISTERS }>(simd, bias, inputs, weights, gates, ahead);
     } else {
-        gates_by::<T, S, { 2 * MANY_REGISTERS }>(simd, bias, inputs, weights, gates);
+        gates_by::<T, S, { 2 * MANY_REGISTERS }>(simd, bias, inputs, weights, gates, ahead);
     }
 }
 
@@ -97,6 +102,7 @@ fn gates_by<T: Real, S: Simd, const R: usize>(
     inputs: Inputs<'_, T>,
     weights: Sources<'_, T>,
     gates: &mut [Gates<T>; TILE],
+    mut ahead: Ahead<'_, T>,
 ) {
     for vector in 0..vectors_of_a_row::<T, S>() {
         for pair in 0..2 {
@@ -107,6 +113,7 @@ fn gates_by<T: Real, S: Simd, const R: usize>(
             for (n, to) in gates.as_chunks_mut::<R>().0.iter_mut().enumerate() {
                 let mut sums = [start; R];
                 for source in 0..2 {
+                    ahead.fetch(LINES);
                     let left = block(inputs[source], n);
                     accumulate(simd, &mut sums, (pair, vector), left, weights[source]);
                 }
@@ -144,15 +151,15 @@ pub(super) fn pull_gates<T: Real, S: Simd>(
     simd: S,
     gate_bars: &[Gates<T>; TILE],
     weights: &Transposed<T>,
-    inputs_bar: &mut Rows<T>,
-    hidden_bar: &mut Rows<T>,
+    bars: (&mut Rows<T>, &mut Rows<T>),
+    ahead: Ahead<'_, T>,
 ) {
     if S::REGISTER_COUNT < 32 {
         const R: usize = 2 * FEW_REGISTERS;
-        pull_gates_by::<T, S, R>(simd, gate_bars, weights, inputs_bar, hidden_bar);
+        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, ahead);
     } else {
         const R: usize = 2 * MANY_REGISTERS;
-        pull_gates_by::<T, S, R>(simd, gate_bars, weights, inputs_bar, hidden_bar);
+        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, ahead);
     }
 }
 
@@ -161,8 +168,8 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
     simd: S,
     gate_bars: &[Gates<T>; TILE],
     weights: &Transposed<T>,
-    inputs_bar: &mut Rows<T>,
-    hidden_bar: &mut Rows<T>,
+    (inputs_bar, hidden_bar): (&mut Rows<T>, &mut Rows<T>),
+    mut ahead: Ahead<'_, T>,
 ) {
     for vector in 0..vectors_of_a_row::<T, S>() {
         let to = inputs_bar.as_chunks_mut::<R>().0.iter_mut();
@@ -173,6 +180,7 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
                 sums[i][1] = T::vectors::<S>(&hidden[i])[vector];
             }
             for gate in 0..4 {
+                ahead.fetch(LINES);
                 let mut left = [&bars[0][gate]; R];
                 for i in 0..R {
                     left[i] = &bars[i][gate];
@@ -194,12 +202,13 @@ pub(super) fn add_outer<T: Real, S: Simd>(
     input: &Rows<T>,
     gate_bars: &[Gates<T>; TILE],
     weights_bar: &mut [Gates<T>],
+    ahead: &mut Ahead<'_, T>,
 ) {
     // There are 30 of them, or 2.
     if S::REGISTER_COUNT < 32 || !weights_bar.len().is_multiple_of(6) {
-        add_outer_by::<T, S, 2>(simd, input, gate_bars, weights_bar);
+        add_outer_by::<T, S, 2>(simd, input, gate_bars, weights_bar, ahead);
     } else {
-        add_outer_by::<T, S, 6>(simd, input, gate_bars, weights_bar);
+        add_outer_by::<T, S, 6>(simd, input, gate_bars, weights_bar, ahead);
     }
 }
 
@@ -209,9 +218,11 @@ fn add_outer_by<T: Real, S: Simd, const R: usize>(
     input: &Rows<T>,
     gate_bars: &[Gates<T>; TILE],
     weights_bar: &mut [Gates<T>],
+    ahead: &mut Ahead<'_, T>,
 ) {
     for (block, to) in weights_bar.as_chunks_mut::<R>().0.iter_mut().enumerate() {
         for vector in 0..vectors_of_a_row::<T, S>() {
+            ahead.fetch(LINES);
             let mut sums = [[T::splat(simd, T::ZERO); 4]; R];
             for i in 0..R {
                 for g in 0..4 {

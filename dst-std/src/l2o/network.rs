@@ -10,7 +10,7 @@ use super::kernel::{
     add_outer, add_scaled, deactivate, dot, gates, pull_gates, transpose,
 };
 use super::model::{CellParts, Weights, WeightsBar};
-use crate::linalg::Real;
+use crate::linalg::{Ahead, Real};
 
 /// What the coordinates of a tile remember: h and c of the first layer, h and c of the second.
 pub(super) type Memory<T> = [Rows<T>; 4];
@@ -287,9 +287,12 @@ impl<'a, T: Real> Network<'a, T> {
         next: &mut Memory<T>,
     ) -> [T; TILE] {
         let shop = &mut *self.shop;
-        let trace = match self.place {
-            Place::Page(page) => &mut shop.pages[page * shop.tiles + tile],
-            Place::Nowhere => &mut shop.trace,
+        let (trace, next_trace) = match self.place {
+            Place::Page(page) => {
+                let (head, tail) = shop.pages.split_at_mut(page * shop.tiles + tile + 1);
+                (&mut head[page * shop.tiles + tile], tail.first())
+            }
+            Place::Nowhere => (&mut shop.trace, None),
         };
         for (entry, features) in trace.entry.iter_mut().zip(features) {
             if let [first, second, bias] = self.weights.embedding {
@@ -315,6 +318,7 @@ impl<'a, T: Real> Network<'a, T> {
             inputs: [&trace.entry, h0],
             gates,
             trace: first,
+            ahead: second.ahead(),
             c: c0,
             next: (h0_next, c0_next),
         });
@@ -324,6 +328,7 @@ impl<'a, T: Real> Network<'a, T> {
             inputs: [h0_next, h1],
             gates,
             trace: second,
+            ahead: next_trace.map_or(Ahead::NOTHING, |trace| trace.layers[0].ahead()),
             c: c1,
             next: (h1_next, c1_next),
         });
@@ -360,15 +365,18 @@ impl<'a, T: Real> Network<'a, T> {
         &mut self,
         simd: S,
         tile: usize,
-        (features, memory): (&[[T; 2]; TILE], &Memory<T>),
+        (features, memory, next_memory): (&[[T; 2]; TILE], &Memory<T>, &[Rows<T>]),
         (out_bar, next_bar): (&[T; TILE], &Memory<T>),
         (memory_bar, bar): (&mut Memory<T>, &mut WeightsBar<'_, T>),
         wants_features: bool,
     ) -> [[T; 2]; TILE] {
         let shop = &mut *self.shop;
-        let trace = match self.place {
-            Place::Page(page) => &shop.pages[page * shop.tiles + tile],
-            Place::Nowhere => &shop.trace,
+        let (trace, next_trace) = match self.place {
+            Place::Page(page) => {
+                let from = &shop.pages[page * shop.tiles + tile..];
+                (&from[0], from.get(1))
+            }
+            Place::Nowhere => (&shop.trace, None),
         };
         let [h0, c0, h1, c1] = memory;
         let [h0_next_bar, c0_next_bar, h1_next_bar, c1_next_bar] = next_bar;
@@ -404,6 +412,7 @@ impl<'a, T: Real> Network<'a, T> {
             gate_bars: second_gate_bars,
             transposed: second_transposed,
             bars: (inputs_bar, h1_bar),
+            ahead: first.ahead(),
         });
         simd.vectorize(Deactivate {
             simd,
@@ -418,24 +427,28 @@ impl<'a, T: Real> Network<'a, T> {
             bias_bar: &mut first_bars.bias,
             c_before_bar: c0_bar,
         });
+        let mut ahead = next_trace.map_or(Ahead::NOTHING, |trace| trace.layers[1].ahead());
         // Only now, because what went into the second layer is a by-product of the first one's transpose.
         simd.vectorize(PullWeights {
             simd,
             inputs: [between, h1],
             gate_bars: second_gate_bars,
             bar: second_bars,
+            ahead: &mut ahead,
         });
         simd.vectorize(PullWeights {
             simd,
             inputs: [&trace.entry, h0],
             gate_bars: first_gate_bars,
             bar: first_bars,
+            ahead: &mut ahead,
         });
         simd.vectorize(PullInputs {
             simd,
             gate_bars: first_gate_bars,
             transposed: first_transposed,
             bars: (inputs_bar, h0_bar),
+            ahead: Ahead::of([next_memory.as_flattened().as_flattened(), &[]]),
         });
         let mut features_bar = [[T::ZERO; 2]; TILE];
         let embedding = (self.weights.embedding, &mut *bar.embedding);
@@ -492,6 +505,7 @@ struct Run<'a, T, S> {
     /// Room for what goes into the gates.
     gates: &'a mut [Gates<T>; TILE],
     trace: &'a mut LayerTrace<T>,
+    ahead: Ahead<'a, T>,
     c: &'a Rows<T>,
     /// h and c after the step.
     next: (&'a mut Rows<T>, &'a mut Rows<T>),
@@ -511,10 +525,11 @@ impl<T: Real, S: Simd> NullaryFnOnce for Run<'_, T, S> {
                 gates: after,
                 tanh_c,
             },
+            ahead,
             c,
             next: (h_next, c_next),
         } = self;
-        gates(simd, &cell.bias, inputs, cell.sources(), before);
+        gates(simd, &cell.bias, inputs, cell.sources(), before, ahead);
         activate(before, after, c, c_next, tanh_c, h_next);
     }
 }
@@ -555,6 +570,7 @@ struct PullInputs<'a, T, S> {
     gate_bars: &'a [Gates<T>; TILE],
     transposed: &'a Transposed<T>,
     bars: (&'a mut Rows<T>, &'a mut Rows<T>),
+    ahead: Ahead<'a, T>,
 }
 
 impl<T: Real, S: Simd> NullaryFnOnce for PullInputs<'_, T, S> {
@@ -562,26 +578,26 @@ impl<T: Real, S: Simd> NullaryFnOnce for PullInputs<'_, T, S> {
 
     #[inline(always)]
     fn call(self) {
-        let (inputs_bar, hidden_bar) = self.bars;
         pull_gates(
             self.simd,
             self.gate_bars,
             self.transposed,
-            inputs_bar,
-            hidden_bar,
+            self.bars,
+            self.ahead,
         );
     }
 }
 
 /// The same for its weights.
-struct PullWeights<'a, T, S> {
+struct PullWeights<'a, 'b, T, S> {
     simd: S,
     inputs: Inputs<'a, T>,
     gate_bars: &'a [Gates<T>; TILE],
     bar: &'a mut Cell<T>,
+    ahead: &'a mut Ahead<'b, T>,
 }
 
-impl<T: Real, S: Simd> NullaryFnOnce for PullWeights<'_, T, S> {
+impl<T: Real, S: Simd> NullaryFnOnce for PullWeights<'_, '_, T, S> {
     type Output = ();
 
     #[inline(always)]
@@ -589,12 +605,18 @@ impl<T: Real, S: Simd> NullaryFnOnce for PullWeights<'_, T, S> {
         let [input_bar, hidden_bar] = &mut self.bar.weights;
         let input_bar = &mut input_bar[..self.bar.inputs];
         for (input, bar) in self.inputs.into_iter().zip([input_bar, hidden_bar]) {
-            add_outer(self.simd, input, self.gate_bars, bar);
+            add_outer(self.simd, input, self.gate_bars, bar, self.ahead);
         }
     }
 }
 
 impl<T: Real> LayerTrace<T> {
+    #[inline(always)]
+    fn ahead(&self) -> Ahead<'_, T> {
+        let gates = self.gates.as_flattened().as_flattened();
+        Ahead::of([gates, self.tanh_c.as_flattened()])
+    }
+
     #[inline(always)]
     fn kept<'a>(&'a self, c: &'a Rows<T>) -> Kept<'a, T> {
         Kept {

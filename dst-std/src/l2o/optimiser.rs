@@ -329,6 +329,18 @@ impl<T: Real> WithSimd for Forward<'_, T> {
     }
 }
 
+/// Are all of these finite?
+struct Finite<'a, T>(&'a [T]);
+
+impl<T: Real> WithSimd for Finite<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        T::all_finite(self.0)
+    }
+}
+
 /// The transpose.
 struct Backward<'a, T> {
     features: Features<T>,
@@ -363,6 +375,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             let (m, v) = (tile(at.m, first), tile(at.v, first));
             let (inputs, _, _) = features.of((g, x, m, v));
             let memory = &at.memories[number];
+            let next_memory = at.memories.get(number + 1).map_or(&[][..], |next| next);
             let out = network.recall(simd, number, &inputs, memory);
             let x_next_bar = tile(next_bar.x, first);
             let mut out_bar = [T::ZERO; TILE];
@@ -372,7 +385,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             let features_bar = network.backward(
                 simd,
                 number,
-                (&inputs, memory),
+                (&inputs, memory, next_memory),
                 (&out_bar, &next_bar.memories[number]),
                 (&mut bar.memories[number], &mut theta_bar),
                 !g_bar.is_empty(),
@@ -509,6 +522,10 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
             self.objective
                 .add_hessian_vector(x, g_bar, tape, x_bar, scratch);
         }
+    }
+
+    fn all_finite(&self, values: &[T]) -> bool {
+        Arch::new().dispatch(Finite(values))
     }
 
     fn cost(&self) -> Cost {

@@ -330,16 +330,18 @@ impl<T: Real> Job<'_, T> {
         }
         let gradient = run.adjoint()?.finish()?;
         seat.gradient.copy_from_slice(gradient.theta);
+        let (Penalty::Guarded { .. }, Found::Stop(term)) = (self.penalty, seat.found) else {
+            seat.state.copy_from_slice(gradient.state);
+            return Ok(());
+        };
         desk.last.copy_from_slice(gradient.state);
-        if let (Penalty::Guarded { .. }, Found::Stop(term)) = (self.penalty, seat.found) {
-            weights.iter().for_each(|weight| weight.set(T::ZERO));
-            self.weigh(weights, term, mean);
-            let plan = plan.at_most(term.stop - self.first);
-            let mut run = plan.record(&optimiser, self.theta, &seat.state, &mut desk.memory)?;
-            run.complete()?;
-            let gradient = run.adjoint()?.finish()?;
-            seat.penalty_gradient.copy_from_slice(gradient.theta);
-        }
+        weights.iter().for_each(|weight| weight.set(T::ZERO));
+        self.weigh(weights, term, mean);
+        let plan = plan.at_most(term.stop - self.first);
+        let mut run = plan.record(&optimiser, self.theta, &seat.state, &mut desk.memory)?;
+        run.complete()?;
+        let gradient = run.adjoint()?.finish()?;
+        seat.penalty_gradient.copy_from_slice(gradient.theta);
         seat.state.copy_from_slice(&desk.last);
         Ok(())
     }

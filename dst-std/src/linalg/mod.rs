@@ -7,12 +7,14 @@
 //! | [`dense`] | dense products and factorisations by faer | |
 //! | [`sparse`] | matrix by its nonzeros, row after row | one reading of the nonzeros |
 //! | [`elementwise`] | tanh, exp, softplus, … over slices, accuracy stated and tested | |
+//! | `ahead` | asking for memory ahead of its use | |
 //! | `real` | the same kernels in single and double precision | |
 //! | [`threads`] | how many threads there are; fixed pieces, fixed order of sums | |
 //!
 //! Kernels choose the instruction set of the machine they run on (AVX-512, AVX2 with FMA, or what the build guarantees) when they are
 //! called, through `pulp`.
 
+mod ahead;
 pub mod dense;
 pub mod elementwise;
 pub mod householder;
@@ -22,5 +24,6 @@ pub mod sparse;
 pub mod symmetric;
 pub mod threads;
 
+pub(crate) use ahead::Ahead;
 pub use operator::Operator;
 pub use real::Real;
