@@ -366,7 +366,6 @@ where
         if I::REPLACES {
             self.state.replaced = !self.state.replaced;
             core::mem::swap(&mut work.lambda, &mut work.spare);
-            work.lambda.fill(S::ZERO);
         }
         let (x, record) = match self.state.known {
             Known::Lent(slot) => self.store.lend(slot).ok_or(Error::Store { slot })?,

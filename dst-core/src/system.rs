@@ -150,6 +150,20 @@ pub trait System<S: Scalar> {
         bar.x.fill(S::NAN);
     }
 
+    /// As [`pullback`](Self::pullback), but what is in `bar.x` counts as nothing and is written over: what a
+    /// [`Map`](crate::Map) asks for. A system with a large state can save a pass over it.
+    fn pullback_afresh(
+        &self,
+        at: Point<'_, S>,
+        tape: &[S],
+        seed: Seed<'_, S>,
+        bar: Bar<'_, S>,
+        scratch: &mut [S],
+    ) {
+        bar.x.fill(S::ZERO);
+        self.pullback(at, tape, seed, bar, scratch);
+    }
+
     /// Writes (∂A/∂θ)dθ + (∂A/∂x)dx to `rate` and returns dJ and df. Optional: say so in [`cost`](Self::cost).
     fn pushforward(
         &self,
@@ -184,6 +198,16 @@ pub trait System<S: Scalar> {
 }
 
 impl<S: Scalar, Y: System<S> + ?Sized> System<S> for &Y {
+    fn pullback_afresh(
+        &self,
+        at: Point<'_, S>,
+        tape: &[S],
+        seed: Seed<'_, S>,
+        bar: Bar<'_, S>,
+        scratch: &mut [S],
+    ) {
+        (**self).pullback_afresh(at, tape, seed, bar, scratch);
+    }
     #[inline(always)]
     fn all_finite(&self, values: &[S]) -> bool {
         (**self).all_finite(values)

@@ -63,7 +63,7 @@ impl<S: Scalar> Integrator<S> for Map {
             criterion: reading.criterion,
             loss: reading.loss,
         };
-        system.pullback(
+        system.pullback_afresh(
             at,
             record,
             seed,

@@ -32,7 +32,7 @@ pub trait Integrator<S: Scalar>: Copy {
     const STAGES: usize;
 
     /// Is the system's rate the next state itself, as with [`Map`]? Vectors then change places instead of being copied:
-    /// [`step`](Self::step) is not asked, and [`pull`](Self::pull) finds λ in the first temporary and zeros in its place.
+    /// [`step`](Self::step) is not asked, and [`pull`](Self::pull) finds λ in the first temporary and anything in its place.
     const REPLACES: bool = false;
 
     /// h

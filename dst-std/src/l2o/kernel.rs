@@ -195,49 +195,50 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
     }
 }
 
-/// weights_bar\[k\] += Σ_r input\[r\]\[k\]·gate_bars\[r\]
+/// weights_bar\[k\] += Σ_r input\[r\]\[k\]·gate_bars\[r\], over the coordinates of one tile or two: the sums must be loaded and stored, and
+/// the more coordinates share that, the less it costs each.
 #[inline(always)]
 pub(super) fn add_outer<T: Real, S: Simd>(
     simd: S,
-    input: &Rows<T>,
-    gate_bars: &[Gates<T>; TILE],
+    tiles: &[(&Rows<T>, &[Gates<T>; TILE])],
     weights_bar: &mut [Gates<T>],
     ahead: &mut Ahead<'_, T>,
 ) {
     // There are 30 of them, or 2.
     if S::REGISTER_COUNT < 32 || !weights_bar.len().is_multiple_of(6) {
-        add_outer_by::<T, S, 2>(simd, input, gate_bars, weights_bar, ahead);
+        add_outer_by::<T, S, 2>(simd, tiles, weights_bar, ahead);
     } else {
-        add_outer_by::<T, S, 6>(simd, input, gate_bars, weights_bar, ahead);
+        add_outer_by::<T, S, 6>(simd, tiles, weights_bar, ahead);
     }
 }
 
 #[inline(always)]
 fn add_outer_by<T: Real, S: Simd, const R: usize>(
     simd: S,
-    input: &Rows<T>,
-    gate_bars: &[Gates<T>; TILE],
+    tiles: &[(&Rows<T>, &[Gates<T>; TILE])],
     weights_bar: &mut [Gates<T>],
     ahead: &mut Ahead<'_, T>,
 ) {
     for (block, to) in weights_bar.as_chunks_mut::<R>().0.iter_mut().enumerate() {
         for vector in 0..vectors_of_a_row::<T, S>() {
-            ahead.fetch(LINES);
+            ahead.fetch(3 * LINES / 2);
             let mut sums = [[T::splat(simd, T::ZERO); 4]; R];
             for i in 0..R {
                 for g in 0..4 {
                     sums[i][g] = T::vectors::<S>(&to[i][g])[vector];
                 }
             }
-            for (input, bars) in input.iter().zip(gate_bars) {
-                let mut row = [T::splat(simd, T::ZERO); 4];
-                for g in 0..4 {
-                    row[g] = T::vectors::<S>(&bars[g])[vector];
-                }
-                for i in 0..R {
-                    let a = T::splat(simd, input[(block * R + i) % WIDTH]);
+            for &(input, bars) in tiles {
+                for (input, bars) in input.iter().zip(bars) {
+                    let mut row = [T::splat(simd, T::ZERO); 4];
                     for g in 0..4 {
-                        sums[i][g] = T::mul_add(simd, a, row[g], sums[i][g]);
+                        row[g] = T::vectors::<S>(&bars[g])[vector];
+                    }
+                    for i in 0..R {
+                        let a = T::splat(simd, input[(block * R + i) % WIDTH]);
+                        for g in 0..4 {
+                            sums[i][g] = T::mul_add(simd, a, row[g], sums[i][g]);
+                        }
                     }
                 }
             }

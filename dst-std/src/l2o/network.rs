@@ -161,10 +161,10 @@ struct Bench<T> {
     bars: [Cell<T>; 2],
     transposed: [Transposed<T>; 2],
     /// h of the first layer after the step, what goes into the second.
-    between: Rows<T>,
+    between: [Rows<T>; 2],
     /// What goes into the gates of a layer.
     gates: [Gates<T>; TILE],
-    gate_bars: [[Gates<T>; TILE]; 2],
+    gate_bars: [[[Gates<T>; TILE]; 2]; 2],
     inputs_bar: Rows<T>,
     memory: Memory<T>,
 }
@@ -180,9 +180,9 @@ impl<T: Real> Workshop<T> {
             cells: [Cell::new(), Cell::new()],
             bars: [Cell::new(), Cell::new()],
             transposed: [[[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4]; 2],
-            between: rows,
+            between: [rows; 2],
             gates: [none; TILE],
-            gate_bars: [[none; TILE]; 2],
+            gate_bars: [[[none; TILE]; 2]; 2],
             inputs_bar: rows,
             memory: [rows; 4],
         };
@@ -365,20 +365,20 @@ impl<'a, T: Real> Network<'a, T> {
         &mut self,
         simd: S,
         tile: usize,
-        (features, memory, next_memory): (&[[T; 2]; TILE], &Memory<T>, &[Rows<T>]),
+        (features, memories): (&[[T; 2]; TILE], &[Memory<T>]),
         (out_bar, next_bar): (&[T; TILE], &Memory<T>),
         (memory_bar, bar): (&mut Memory<T>, &mut WeightsBar<'_, T>),
         wants_features: bool,
     ) -> [[T; 2]; TILE] {
         let shop = &mut *self.shop;
-        let (trace, next_trace) = match self.place {
-            Place::Page(page) => {
-                let from = &shop.pages[page * shop.tiles + tile..];
-                (&from[0], from.get(1))
-            }
-            Place::Nowhere => (&shop.trace, None),
+        // Tiles go in pairs, where what they leave behind is kept; the weights are left to the second one.
+        let (traces, second_of_pair) = match self.place {
+            Place::Page(page) => (&shop.pages[page * shop.tiles..][..shop.tiles], tile & 1),
+            Place::Nowhere => (std::slice::from_ref(&shop.trace), 0),
         };
-        let [h0, c0, h1, c1] = memory;
+        let here = tile.min(traces.len() - 1);
+        let trace = &traces[here];
+        let [_, c0, _, c1] = &memories[tile];
         let [h0_next_bar, c0_next_bar, h1_next_bar, c1_next_bar] = next_bar;
         let [h0_bar, c0_bar, h1_bar, c1_bar] = memory_bar;
         let [first, second] = &trace.layers;
@@ -389,10 +389,11 @@ impl<'a, T: Real> Network<'a, T> {
             bars: [first_bars, second_bars],
             transposed: [first_transposed, second_transposed],
             between,
-            gate_bars: [first_gate_bars, second_gate_bars],
+            gate_bars,
             inputs_bar,
             ..
         } = &mut shop.bench;
+        let [first_gate_bars, second_gate_bars] = &mut gate_bars[second_of_pair];
         simd.vectorize(Deactivate {
             simd,
             kept: second.kept(c1),
@@ -419,7 +420,7 @@ impl<'a, T: Real> Network<'a, T> {
             kept: first.kept(c0),
             above: Above::Layer {
                 bar: inputs_bar,
-                output: between,
+                output: &mut between[second_of_pair],
             },
             h_bar: h0_next_bar,
             c_bar: c0_next_bar,
@@ -427,29 +428,39 @@ impl<'a, T: Real> Network<'a, T> {
             bias_bar: &mut first_bars.bias,
             c_before_bar: c0_bar,
         });
-        let mut ahead = next_trace.map_or(Ahead::NOTHING, |trace| trace.layers[1].ahead());
-        // Only now, because what went into the second layer is a by-product of the first one's transpose.
-        simd.vectorize(PullWeights {
-            simd,
-            inputs: [between, h1],
-            gate_bars: second_gate_bars,
-            bar: second_bars,
-            ahead: &mut ahead,
-        });
-        simd.vectorize(PullWeights {
-            simd,
-            inputs: [&trace.entry, h0],
-            gate_bars: first_gate_bars,
-            bar: first_bars,
-            ahead: &mut ahead,
-        });
+        let next_trace = traces.get(here + 1);
         simd.vectorize(PullInputs {
             simd,
             gate_bars: first_gate_bars,
             transposed: first_transposed,
             bars: (inputs_bar, h0_bar),
-            ahead: Ahead::of([next_memory.as_flattened().as_flattened(), &[]]),
+            ahead: next_trace.map_or(Ahead::NOTHING, |trace| trace.layers[1].ahead()),
         });
+        let single = self.place == Place::Nowhere || tile + 1 == memories.len();
+        if single || second_of_pair == 1 {
+            let next = |by: usize| {
+                let next = memories.get(tile + by).map_or(&[][..], |next| next);
+                next.as_flattened().as_flattened()
+            };
+            let mut ahead = Ahead::of([next(1), next(2)]);
+            let first_of_pair = [here, tile].map(|number| number - second_of_pair);
+            let pair = |layer: usize| {
+                [0, second_of_pair].map(|p| {
+                    let [trace, tile] = first_of_pair.map(|number| number + p);
+                    let [h0, _, h1, _] = &memories[tile];
+                    let inputs = [[&traces[trace].entry, h0], [&between[p], h1]][layer];
+                    (inputs, &gate_bars[p][layer])
+                })
+            };
+            for (layer, bar) in [(1, second_bars), (0, first_bars)] {
+                simd.vectorize(PullWeights {
+                    simd,
+                    tiles: &pair(layer)[..=second_of_pair],
+                    bar,
+                    ahead: &mut ahead,
+                });
+            }
+        }
         let mut features_bar = [[T::ZERO; 2]; TILE];
         let embedding = (self.weights.embedding, &mut *bar.embedding);
         if let ([first, second, _], [first_bar, second_bar, bias_bar]) = embedding {
@@ -591,8 +602,8 @@ impl<T: Real, S: Simd> NullaryFnOnce for PullInputs<'_, T, S> {
 /// The same for its weights.
 struct PullWeights<'a, 'b, T, S> {
     simd: S,
-    inputs: Inputs<'a, T>,
-    gate_bars: &'a [Gates<T>; TILE],
+    /// One tile or two: what went into the layer, and the cotangents of its gates.
+    tiles: &'a [(Inputs<'a, T>, &'a [Gates<T>; TILE])],
     bar: &'a mut Cell<T>,
     ahead: &'a mut Ahead<'b, T>,
 }
@@ -602,10 +613,25 @@ impl<T: Real, S: Simd> NullaryFnOnce for PullWeights<'_, '_, T, S> {
 
     #[inline(always)]
     fn call(self) {
-        let [input_bar, hidden_bar] = &mut self.bar.weights;
-        let input_bar = &mut input_bar[..self.bar.inputs];
-        for (input, bar) in self.inputs.into_iter().zip([input_bar, hidden_bar]) {
-            add_outer(self.simd, input, self.gate_bars, bar, self.ahead);
+        let Cell {
+            weights: [input_bar, hidden_bar],
+            inputs,
+            ..
+        } = self.bar;
+        let (Some(&a), Some(&b)) = (self.tiles.first(), self.tiles.last()) else {
+            return;
+        };
+        for (source, bar) in [&mut input_bar[..*inputs], hidden_bar]
+            .into_iter()
+            .enumerate()
+        {
+            let tiles = [a, b].map(|(inputs, bars)| (inputs[source], bars));
+            add_outer(
+                self.simd,
+                &tiles[..self.tiles.len().min(2)],
+                bar,
+                self.ahead,
+            );
         }
     }
 }

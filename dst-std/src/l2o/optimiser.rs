@@ -349,6 +349,8 @@ struct Backward<'a, T> {
     at: State<&'a [Memory<T>], &'a [T], T>,
     next_bar: State<&'a [Memory<T>], &'a [T], T>,
     bar: State<&'a mut [Memory<T>], &'a mut [T], &'a mut T>,
+    /// Is what is in `bar` of the memories to be forgotten?
+    afresh: bool,
     theta_bar: WeightsBar<'a, T>,
     /// Where the cotangent of the gradient goes; empty if it is detached.
     g_bar: &'a mut [T],
@@ -366,6 +368,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             at,
             next_bar,
             bar,
+            afresh,
             mut theta_bar,
             g_bar,
         } = self;
@@ -375,7 +378,10 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             let (m, v) = (tile(at.m, first), tile(at.v, first));
             let (inputs, _, _) = features.of((g, x, m, v));
             let memory = &at.memories[number];
-            let next_memory = at.memories.get(number + 1).map_or(&[][..], |next| next);
+            if afresh {
+                let memory_bar = bar.memories[number].as_flattened_mut();
+                memory_bar.as_flattened_mut().fill(T::ZERO);
+            }
             let out = network.recall(simd, number, &inputs, memory);
             let x_next_bar = tile(next_bar.x, first);
             let mut out_bar = [T::ZERO; TILE];
@@ -385,7 +391,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             let features_bar = network.backward(
                 simd,
                 number,
-                (&inputs, memory, next_memory),
+                (&inputs, at.memories),
                 (&out_bar, &next_bar.memories[number]),
                 (&mut bar.memories[number], &mut theta_bar),
                 !g_bar.is_empty(),
@@ -478,10 +484,51 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
         bar: Bar<'_, T>,
         scratch: &mut [T],
     ) {
+        self.transpose(at, tape, seed, bar, scratch, false);
+    }
+
+    fn pullback_afresh(
+        &self,
+        at: Point<'_, T>,
+        tape: &[T],
+        seed: Seed<'_, T>,
+        bar: Bar<'_, T>,
+        scratch: &mut [T],
+    ) {
+        self.transpose(at, tape, seed, bar, scratch, true);
+    }
+
+    fn all_finite(&self, values: &[T]) -> bool {
+        Arch::new().dispatch(Finite(values))
+    }
+
+    fn cost(&self) -> Cost {
+        Cost {
+            pullback: Some(3),
+            pushforward: None,
+        }
+    }
+}
+
+impl<T: Real, O: Objective<T>> Optimiser<'_, O, T> {
+    /// The transpose; `afresh`, if the cotangent of the state is written over instead of being added to.
+    fn transpose(
+        &self,
+        at: Point<'_, T>,
+        tape: &[T],
+        seed: Seed<'_, T>,
+        bar: Bar<'_, T>,
+        scratch: &mut [T],
+        afresh: bool,
+    ) {
         let (stamp, tape) = tape.split_at(1);
         let (g, tape) = tape.split_at(self.objective.dim());
         let here = self.split(at.x);
         let next_bar = self.split(seed.rate);
+        if afresh {
+            // The memories later, tile by tile.
+            bar.x[self.remembered()..].fill(T::ZERO);
+        }
         // J = w − f, and w′ = f.
         let f_bar = seed.loss - seed.criterion + next_bar.w;
         let x = here.x;
@@ -492,14 +539,17 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
                 *to += f_bar * g;
             }
         }
-        if all_zero(seed.rate) {
-            return;
-        }
-        if at.t >= self.end {
-            // All but w, which f has replaced.
-            let kept = seed.rate.len().saturating_sub(1);
-            for (to, &bar) in bar.x.iter_mut().zip(&seed.rate[..kept]) {
-                *to += bar;
+        let rests = at.t >= self.end;
+        if rests || all_zero(seed.rate) {
+            if afresh {
+                bar.x[..self.remembered()].fill(T::ZERO);
+            }
+            if rests {
+                // All but w, which f has replaced.
+                let kept = seed.rate.len().saturating_sub(1);
+                for (to, &bar) in bar.x.iter_mut().zip(&seed.rate[..kept]) {
+                    *to += bar;
+                }
             }
             return;
         }
@@ -514,6 +564,7 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
             at: here,
             next_bar,
             bar: x_bar,
+            afresh,
             theta_bar: self.model.weights_bar_of(bar.theta),
             g_bar: &mut *g_bar,
         });
@@ -521,17 +572,6 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
             let x_bar = self.split_mut(bar.x).x;
             self.objective
                 .add_hessian_vector(x, g_bar, tape, x_bar, scratch);
-        }
-    }
-
-    fn all_finite(&self, values: &[T]) -> bool {
-        Arch::new().dispatch(Finite(values))
-    }
-
-    fn cost(&self) -> Cost {
-        Cost {
-            pullback: Some(3),
-            pushforward: None,
         }
     }
 }
