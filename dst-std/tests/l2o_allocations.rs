@@ -54,9 +54,11 @@ fn nothing_is_allocated_after_the_first_step() {
                     let theta = model.initial(9, |tensor| tensor.spread);
                     let mut trainer = Trainer::new(recipe, theta);
                     step(&mut trainer, 0);
-                    allocations(|| (1..4).for_each(|number| step(&mut trainer, number)))
+                    // Threads of the pool before may still be leaving, and allocate. They do so once, a step would every time.
+                    let mut steps = || (1..4).for_each(|number| step(&mut trainer, number));
+                    (0..5).map(|_| allocations(&mut steps)).min()
                 });
-                assert_eq!(found, Ok(0), "{recipe:?} with {count} threads");
+                assert_eq!(found, Ok(Some(0)), "{recipe:?} with {count} threads");
             }
         }
     }

@@ -69,6 +69,7 @@ enum PenaltyName {
     None,
     Literal(f64),
     Guarded,
+    Target,
 }
 
 fn penalty(text: &str) -> Result<PenaltyName, String> {
@@ -76,9 +77,10 @@ fn penalty(text: &str) -> Result<PenaltyName, String> {
         "none" => Ok(PenaltyName::None),
         "literal" => Ok(PenaltyName::Literal(1.0)),
         "guarded" => Ok(PenaltyName::Guarded),
+        "target" => Ok(PenaltyName::Target),
         number => not_negative(number)
             .map(PenaltyName::Literal)
-            .map_err(|_| "must be none, literal, guarded or a number".to_owned()),
+            .map_err(|_| "must be none, literal, guarded, target or a number".to_owned()),
     }
 }
 
@@ -93,10 +95,13 @@ struct Train {
     #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = choice::<ModelName>)]
     model: ModelName,
     /// What is added to the loss: none; literal, the stopping time as the paper has it, or a number, which is its weight;
-    /// guarded, which counts honest stops only.
+    /// guarded, which counts honest stops only; target, the time to a level of f.
     #[arg(long, value_name = "P", default_value = "none", value_parser = penalty, allow_hyphen_values = true)]
     penalty: PenaltyName,
-    /// guarded: training steps without it at the beginning.
+    /// target: the level of f.
+    #[arg(long, value_name = "F", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
+    target: f64,
+    /// guarded, target: training steps without it at the beginning.
     #[arg(long, value_name = "N", default_value = "150", value_parser = super::arguments::count, allow_hyphen_values = true)]
     warm_up: usize,
     /// Training steps.
@@ -157,6 +162,10 @@ impl Train {
                 PenaltyName::None => Penalty::None,
                 PenaltyName::Literal(weight) => Penalty::Literal { weight },
                 PenaltyName::Guarded => Penalty::Guarded { from: self.warm_up },
+                PenaltyName::Target => Penalty::Target {
+                    level: self.target,
+                    from: self.warm_up,
+                },
             },
             size: Size {
                 dim: self.dim,

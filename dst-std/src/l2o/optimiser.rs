@@ -521,18 +521,22 @@ impl<T: Real, O: Objective<T>> Optimiser<'_, O, T> {
         scratch: &mut [T],
         afresh: bool,
     ) {
+        let Bar {
+            theta: theta_bar,
+            x: bar,
+        } = bar;
         let (stamp, tape) = tape.split_at(1);
         let (g, tape) = tape.split_at(self.objective.dim());
         let here = self.split(at.x);
         let next_bar = self.split(seed.rate);
         if afresh {
             // The memories later, tile by tile.
-            bar.x[self.remembered()..].fill(T::ZERO);
+            bar[self.remembered()..].fill(T::ZERO);
         }
         // J = w − f, and w′ = f.
         let f_bar = seed.loss - seed.criterion + next_bar.w;
         let x = here.x;
-        let x_bar = self.split_mut(&mut *bar.x);
+        let x_bar = self.split_mut(&mut *bar);
         *x_bar.w += seed.criterion;
         if f_bar != T::ZERO {
             for (to, &g) in x_bar.x.iter_mut().zip(g) {
@@ -542,12 +546,12 @@ impl<T: Real, O: Objective<T>> Optimiser<'_, O, T> {
         let rests = at.t >= self.end;
         if rests || all_zero(seed.rate) {
             if afresh {
-                bar.x[..self.remembered()].fill(T::ZERO);
+                bar[..self.remembered()].fill(T::ZERO);
             }
             if rests {
                 // All but w, which f has replaced.
                 let kept = seed.rate.len().saturating_sub(1);
-                for (to, &bar) in bar.x.iter_mut().zip(&seed.rate[..kept]) {
+                for (to, &bar) in bar.iter_mut().zip(&seed.rate[..kept]) {
                     *to += bar;
                 }
             }
@@ -565,11 +569,11 @@ impl<T: Real, O: Objective<T>> Optimiser<'_, O, T> {
             next_bar,
             bar: x_bar,
             afresh,
-            theta_bar: self.model.weights_bar_of(bar.theta),
+            theta_bar: self.model.weights_bar_of(theta_bar),
             g_bar: &mut *g_bar,
         });
         if full > 0 {
-            let x_bar = self.split_mut(bar.x).x;
+            let x_bar = self.split_mut(bar).x;
             self.objective
                 .add_hessian_vector(x, g_bar, tape, x_bar, scratch);
         }

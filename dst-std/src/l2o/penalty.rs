@@ -24,6 +24,14 @@ pub enum Penalty {
         /// Training steps without it.
         from: usize,
     },
+    /// The time to a level of f, N = the first k with f(x_k) ≤ level: nothing but a lower f brings it down. From some training
+    /// step on, and at the length of the gradient of the loss, as the guarded one.
+    Target {
+        /// The level.
+        level: f64,
+        /// Training steps without it.
+        from: usize,
+    },
 }
 
 /// ε of the stop test.
@@ -38,8 +46,8 @@ const FLAT: f64 = 1e-30;
 pub struct Term<T> {
     /// N, counted from the beginning of the run.
     pub stop: usize,
-    /// The weight of f(x_{N−1}); that of f(x_N) is its negative.
-    pub weight: T,
+    /// The weights of f(x_{N−1}) and f(x_N).
+    pub weights: [T; 2],
 }
 
 /// What a penalty finds in a piece of a run.
@@ -60,6 +68,15 @@ impl Penalty {
             Self::None => "none",
             Self::Literal { .. } => "literal",
             Self::Guarded { .. } => "guarded",
+            Self::Target { .. } => "target",
+        }
+    }
+
+    /// Training steps without it, for those whose gradient then gets the length of that of the loss.
+    pub(super) const fn warm_up(self) -> Option<usize> {
+        match self {
+            Self::None | Self::Literal { .. } => None,
+            Self::Guarded { from } | Self::Target { from, .. } => Some(from),
         }
     }
 
@@ -70,6 +87,7 @@ impl Penalty {
             Self::None => return Found::Nothing,
             Self::Literal { .. } => false,
             Self::Guarded { .. } => true,
+            Self::Target { level, .. } => return reaches(values, from, T::from_f64(level)),
         };
         for k in (from + 1).max(2)..values.len() {
             let (now, before) = (values[k - 1] - values[k], values[k - 2] - values[k - 1]);
@@ -80,7 +98,7 @@ impl Penalty {
                 return if slope.abs() > T::from_f64(FLAT) {
                     Found::Stop(Term {
                         stop: k,
-                        weight: -T::ONE / slope,
+                        weights: [-T::ONE / slope, T::ONE / slope],
                     })
                 } else {
                     Found::Flat
@@ -89,6 +107,20 @@ impl Penalty {
         }
         Found::Nothing
     }
+}
+
+/// Looks for the step that brings f to the level.
+fn reaches<T: Real>(values: &[T], from: usize, level: T) -> Found<T> {
+    for k in from + 1..values.len() {
+        let (before, now) = (values[k - 1], values[k]);
+        if before > level && now <= level {
+            return Found::Stop(Term {
+                stop: k,
+                weights: [T::ZERO, T::ONE / (before - now)],
+            });
+        }
+    }
+    Found::Nothing
 }
 
 #[cfg(test)]
@@ -103,7 +135,7 @@ mod tests {
         );
         let falls = [1.0, 0.5, 1e-4, 9.5e-5, 9.4e-5_f64];
         let stop = |penalty: Penalty, values: &[f64], from| match penalty.find(values, from) {
-            Found::Stop(term) => Some((term.stop, term.weight > 0.0)),
+            Found::Stop(term) => Some((term.stop, term.weights[0] > 0.0)),
             _ => None,
         };
         for penalty in [literal, guarded] {
@@ -120,5 +152,16 @@ mod tests {
         }
         assert_eq!(literal.find(&[1.0, 1.0, 1.0], 0), Found::<f64>::Flat);
         assert_eq!(stop(Penalty::None, &falls, 0), None);
+        let target = Penalty::Target {
+            level: 0.55,
+            from: 0,
+        };
+        let reached = |values: &[f64], from| match target.find(values, from) {
+            Found::Stop(Term { stop, weights }) => Some((stop, weights)),
+            _ => None,
+        };
+        assert_eq!(reached(&falls, 0), Some((1, [0.0, 2.0])));
+        assert_eq!(reached(&falls, 1), None, "below it already");
+        assert_eq!(reached(&[1.0, 0.9, 0.8], 0), None);
     }
 }

@@ -209,6 +209,7 @@ impl Session {
             Penalty::None => "none".to_owned(),
             Penalty::Literal { weight } => format!("literal {weight}"),
             Penalty::Guarded { from } => format!("guarded from {from}"),
+            Penalty::Target { level, from } => format!("target {level} from {from}"),
         };
         [
             ("model", recipe.model.name().to_owned()),
@@ -311,12 +312,9 @@ impl Session {
 
     fn may_follow(&self, penalty: Option<&String>, done: Option<&String>) -> bool {
         let done: Option<usize> = done.and_then(|done| done.parse().ok());
-        match self.course.recipe.penalty {
-            Penalty::Guarded { from } => {
-                penalty.is_some_and(|penalty| penalty == "none")
-                    && done.is_some_and(|done| done <= from)
-            }
-            _ => false,
-        }
+        self.course.recipe.penalty.warm_up().is_some_and(|from| {
+            penalty.is_some_and(|penalty| penalty == "none")
+                && done.is_some_and(|done| done <= from)
+        })
     }
 }

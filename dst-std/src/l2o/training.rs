@@ -186,9 +186,10 @@ impl<T: Real> Trainer<T> {
     pub fn step(&mut self, number: usize) -> Result<&Report, Error> {
         let recipe = self.recipe;
         let penalty = match recipe.penalty {
-            Penalty::Guarded { from } if number < from => Penalty::None,
+            penalty if penalty.warm_up().is_some_and(|from| number < from) => Penalty::None,
             penalty => penalty,
         };
+        let scaled = penalty.warm_up().is_some();
         self.report.losses.clear();
         (self.report.stops, self.report.flat) = (0, 0);
         let mut stop_sum = 0;
@@ -221,13 +222,13 @@ impl<T: Real> Trainer<T> {
                     Found::Stop(term) => {
                         self.report.stops += 1;
                         stop_sum += term.stop;
-                        if matches!(penalty, Penalty::Guarded { .. }) {
+                        if scaled {
                             add(&mut self.penalty_sum, &seat.penalty_gradient);
                         }
                     }
                 }
             }
-            if matches!(penalty, Penalty::Guarded { .. }) {
+            if scaled {
                 let (loss, stop) = (norm(&self.sum), norm(&self.penalty_sum));
                 if stop > 0.0 && stop.is_finite() {
                     let scale = T::from_f64(loss / stop);
@@ -330,7 +331,7 @@ impl<T: Real> Job<'_, T> {
         }
         let gradient = run.adjoint()?.finish()?;
         seat.gradient.copy_from_slice(gradient.theta);
-        let (Penalty::Guarded { .. }, Found::Stop(term)) = (self.penalty, seat.found) else {
+        let (Some(_), Found::Stop(term)) = (self.penalty.warm_up(), seat.found) else {
             seat.state.copy_from_slice(gradient.state);
             return Ok(());
         };
@@ -349,8 +350,8 @@ impl<T: Real> Job<'_, T> {
     /// Adds scale·N to the running loss.
     fn weigh(&self, weights: &[Cell<T>], term: Term<T>, scale: T) {
         let stop = term.stop - self.first;
-        for (k, sign) in [(stop - 1, T::ONE), (stop, -T::ONE)] {
-            weights[k].set(weights[k].get() + sign * scale * term.weight);
+        for (k, weight) in [stop - 1, stop].into_iter().zip(term.weights) {
+            weights[k].set(weights[k].get() + scale * weight);
         }
     }
 }

@@ -8,20 +8,34 @@ use crate::{distance, task, weights};
 
 const STEPS: usize = 6;
 
+/// The time at which the runs begin.
+const FROM: usize = 20;
+
 /// Gradients by θ and x0, the state at the end, and the loss.
 fn gradient<T: Real>(
+    case: (Model, Feed, usize, usize),
+    workshop: &mut Workshop<T>,
+    memory: (usize, bool),
+) -> [Vec<f64>; 4] {
+    gradient_of(case, usize::MAX, 11, workshop, memory)
+}
+
+/// The same of an optimiser that rests from a step on, with these weights.
+fn gradient_of<T: Real>(
     (model, feed, dim, steps): (Model, Feed, usize, usize),
+    end: usize,
+    stream: u64,
     workshop: &mut Workshop<T>,
     (slots, records): (usize, bool),
 ) -> [Vec<f64>; 4] {
-    let (task, theta) = (task::<T>(dim, 7), weights::<T>(model, 11));
-    let optimiser = Optimiser::new(model, &task, feed, workshop);
+    let (task, theta) = (task::<T>(dim, 7), weights::<T>(model, stream));
+    let optimiser = Optimiser::new(model, &task, feed, workshop).until(end);
     let mut state = vec![T::ZERO; optimiser.dims().states];
     optimiser.start(&vec![T::ZERO; dim], &mut state);
     let plan = Map
         .until(-T::MAX)
         .at_most(steps)
-        .from_time(T::from_f64(20.0));
+        .from_time(T::from_count(FROM));
     let plan = plan.running_loss(|k: usize| T::from_f64(1.0 / (k + 1) as f64), T::ZERO);
     let mut memory = if records {
         HeapMemory::with_records(&plan, &optimiser, slots)
@@ -88,6 +102,57 @@ fn a_workshop_may_be_used_for_anything_before() {
                 gradient(case, &mut used, (STEPS, true)) == fresh,
                 "{case:?}"
             );
+        }
+    }
+}
+
+#[test]
+fn a_workshop_follows_the_weights() {
+    let mut workshop = Workshop::<f32>::new(40, STEPS);
+    for stream in [11, 12, 11, 13] {
+        let case = (Model::RnnProp, Feed::Detached, 40, STEPS);
+        let kept = (STEPS, true);
+        let fresh = &mut Workshop::<f32>::new(40, STEPS);
+        assert!(
+            gradient_of(case, usize::MAX, stream, &mut workshop, kept)
+                == gradient_of(case, usize::MAX, stream, fresh, kept),
+            "{stream}"
+        );
+    }
+}
+
+#[test]
+fn at_rest_nothing_moves() {
+    for model in Model::ALL {
+        for feed in [Feed::Detached, Feed::Full] {
+            let run = |steps: usize, end: usize| {
+                let workshop = &mut Workshop::<f64>::new(40, STEPS);
+                gradient_of((model, feed, 40, steps), end, 11, workshop, (STEPS, true))
+            };
+            // To rest where the run ends changes nothing but the work.
+            assert!(run(STEPS, FROM + STEPS) == run(STEPS, usize::MAX));
+            // At rest f stays what it is, and so the loss and its gradients grow by the weights of the steps at rest; here from one
+            // weight to three. The state, but for f(x_{k−1}) at its end, does not move.
+            let [awake, once, rested] =
+                [(0, FROM), (1, FROM), (2, FROM)].map(|(n, end)| run(n, end));
+            let weight = |n: usize| (0..=n).map(|k| 1.0 / (k + 1) as f64).sum::<f64>();
+            for (n, found) in [(1, &once), (2, &rested)] {
+                assert!(
+                    found[0].iter().all(|&g| g == 0.0),
+                    "θ has no influence at rest"
+                );
+                for (what, i) in [("x0", 1), ("loss", 3)] {
+                    for (a, b) in awake[i].iter().zip(&found[i]) {
+                        let expected = a * weight(n);
+                        assert!(
+                            (b - expected).abs() <= 1e-14 * expected.abs(),
+                            "{what} {n}: {b} {expected}"
+                        );
+                    }
+                }
+                let (a, b) = (&awake[2], &found[2]);
+                assert_eq!(a[..a.len() - 1], b[..b.len() - 1]);
+            }
         }
     }
 }

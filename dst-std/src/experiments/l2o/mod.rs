@@ -100,6 +100,8 @@ pub enum Kind {
     Literal,
     /// The same with the guarded penalty.
     Guarded,
+    /// The same with the time to a level of f.
+    Target,
 }
 
 impl Kind {
@@ -110,6 +112,7 @@ impl Kind {
             (Model::Dm, _) => Self::Dm,
             (_, Some("literal")) => Self::Literal,
             (_, Some("guarded")) => Self::Guarded,
+            (_, Some("target")) => Self::Target,
             _ => Self::Plain,
         }
     }
@@ -121,6 +124,7 @@ impl Kind {
             Self::Plain => "RNNprop",
             Self::Literal => "RNNprop-Time, literal",
             Self::Guarded => "RNNprop-Time, guarded",
+            Self::Target => "RNNprop-Time, target",
         }
     }
 }

@@ -80,6 +80,7 @@ fn plot(table: &Table) -> Plot {
         (Kind::Plain, 0),
         (Kind::Literal, 3),
         (Kind::Guarded, 1),
+        (Kind::Target, 2),
     ] {
         if let Some(score) = table.of(kind).next() {
             add(score, kind.title(), &|series| series.colour(colour));
