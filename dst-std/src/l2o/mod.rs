@@ -13,9 +13,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `kernel`, `network` | the products and nonlinearities of two LSTM layers, forward and transposed, in either precision |
+//! | `kernel`, `layer` | the products and nonlinearities of an LSTM layer on a tile, forward and transposed, in either precision |
+//! | `network`, `workshop` | two of them and what is around them; what they need besides the weights |
 //! | `model` | L2O-DM and L2O-RNNprop: where their weights lie, and what PyTorch calls them |
-//! | `optimiser` | one of them on one problem, as a system of dst-core |
+//! | `features`, `passes` | what a network is fed with and what its output does, over all coordinates |
+//! | `optimiser` | a learned method on one problem, as a system of dst-core |
 //! | `task` | the problems |
 //! | `training`, `meta_adam`, `penalty` | a training step, with or without the stopping time in its loss |
 //! | `session`, `weights`, `assets` | a whole training that can be killed, its files, and the networks that come with the program |
@@ -25,11 +27,14 @@
 mod assets;
 mod bench;
 mod contest;
+mod features;
 mod kernel;
+mod layer;
 mod meta_adam;
 mod model;
 mod network;
 mod optimiser;
+mod passes;
 mod penalty;
 mod runs;
 mod score;
@@ -37,6 +42,7 @@ mod session;
 mod task;
 mod training;
 mod weights;
+mod workshop;
 
 pub use assets::{ASSETS, Asset};
 pub use bench::{Bench, bench};
@@ -44,7 +50,6 @@ pub use contest::{ADAM_GRID, Contest};
 pub use kernel::HIDDEN;
 pub use meta_adam::MetaAdam;
 pub use model::{Model, Tensor};
-pub use network::Workshop;
 pub use optimiser::{Feed, Optimiser};
 pub use penalty::{EPSILON, Found, HONEST, Penalty, Term};
 pub use runs::{Classical, Runner, StepSize};
@@ -53,3 +58,4 @@ pub use session::{Course, Line, Session};
 pub use task::{Size, Task};
 pub use training::{Recipe, Report, Trainer};
 pub use weights::{Notes, Trained};
+pub use workshop::Workshop;

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use dst_core::{Error, HeapMemory, Integrator, Map, Objective, System, Uniform};
 
 use super::model::Model;
-use super::network::Workshop;
 use super::optimiser::{Feed, Optimiser};
 use super::task::{Size, Task};
+use super::workshop::Workshop;
 use crate::linalg::Real;
 use crate::linalg::threads::each;
 

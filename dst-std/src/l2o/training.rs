@@ -12,10 +12,10 @@ use dst_core::{Error, HeapMemory, Integrator, Map, System};
 
 use super::meta_adam::MetaAdam;
 use super::model::Model;
-use super::network::Workshop;
 use super::optimiser::{Feed, Optimiser};
 use super::penalty::{Found, Penalty, Term};
 use super::task::{Size, Task};
+use super::workshop::Workshop;
 use crate::linalg::Real;
 use crate::linalg::threads::each;
 
