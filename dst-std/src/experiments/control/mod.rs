@@ -20,8 +20,7 @@ use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::control::plants::{Plant, quadrotor, safety_filter};
-use crate::control::{Options, SWITCHES, Score};
-use crate::data::random::bits;
+use crate::control::{Options, SWITCHES, Score, Stream};
 use crate::report::{Interrupt, Progress, Section};
 
 pub use baselines::{Balancing, Fixed};
@@ -110,11 +109,11 @@ impl Config {
     }
 
     /// Of training number `s`.
-    fn training(&self, s: usize) -> Options {
-        self.options(bits(self.seed, 100 + s as u64))
+    pub(crate) fn training(&self, s: usize) -> Options {
+        self.options(Stream::Batches(s))
     }
 
-    fn options(&self, seed: u64) -> Options {
+    fn options(&self, batches: Stream) -> Options {
         Options {
             steps: self.steps,
             batch: self.batch,
@@ -122,7 +121,7 @@ impl Config {
             tail: self.tail,
             restarts: self.restarts,
             cap: self.cap,
-            seed,
+            seed: batches.of(self.seed),
             ..Options::default()
         }
     }
