@@ -36,7 +36,7 @@ pub struct Config {
     pub seeds: usize,
     /// Ticks of a pool.
     pub pool: usize,
-    /// Further ticks: the first decide between settings, the slowest train the last phase.
+    /// Further ticks: the first decide between settings, the slowest train the last phase, all decide between trainings.
     pub fresh: usize,
     /// Ticks of the test.
     pub test: usize,
@@ -48,7 +48,7 @@ pub struct Config {
     pub batch: usize,
     /// Of these, from the slowest of the pool.
     pub hard: usize,
-    /// Trainings per pool, of which the best is kept.
+    /// Times that a training is done, of which the best is kept.
     pub restarts: usize,
     /// Weight of the tail in the loss.
     pub tail: f64,
@@ -79,7 +79,7 @@ impl Config {
             steps: 600,
             batch: 24,
             hard: 10,
-            restarts: 2,
+            restarts: 3,
             tail: 1.0,
             switches: SWITCHES.to_vec(),
             search_factor: 8,

@@ -103,7 +103,7 @@ pub(super) fn study(
     done()?;
 
     // The best by the ticks that decided goes first.
-    trainings.sort_by(|a, b| a.score.choice().total_cmp(&b.score.choice()));
+    trainings.sort_by(|a, b| a.score.secured().total_cmp(&b.score.secured()));
     let tuned64: Vec<Tuned<f64>> = trainings
         .iter()
         .filter_map(|training| all.tuned(program, &training.theta))
