@@ -65,6 +65,8 @@ mod program;
 mod recipe;
 mod score;
 mod secure;
+mod source;
+mod streams;
 mod tuned;
 mod tuning;
 
@@ -76,5 +78,6 @@ pub use program::Program;
 pub use recipe::{CHOICE, SWITCHES, begin, recipe};
 pub use score::{Score, iterations, solve, solve_exactly};
 pub use secure::secure;
+pub use streams::Stream;
 pub use tuned::Tuned;
 pub use tuning::{Options, Progressed, Training, objective, tune};

@@ -6,7 +6,9 @@ use dst_core::mpc::{Shape, Tolerance};
 use serde::{Deserialize, Serialize};
 
 use super::matrix::Matrix;
+use super::pool::Pool;
 use super::program::Program;
+use crate::data::random::{bits, uniform};
 
 /// A linear plant with a quadratic cost and bounds. All vectors and matrices in the plant's own units.
 ///
@@ -220,6 +222,30 @@ impl Model {
                 dual_relative: 0.0,
             },
         })
+    }
+}
+
+impl Model {
+    /// A and B, row by row.
+    pub(super) fn plant(&self) -> (Vec<f64>, Vec<f64>) {
+        let flat = |rows: &[Vec<f64>]| rows.iter().flatten().copied().collect();
+        (flat(&self.a), flat(&self.b))
+    }
+
+    /// Random ticks: anywhere within `start`, times a scale of 0.05–1.
+    pub fn ticks(&self, program: &Program<f64>, seed: u64, count: usize) -> Pool<f64> {
+        let tick = |i: u64| {
+            let stream = bits(seed, i);
+            let scale = 0.05 + 0.95 * uniform(stream, 0);
+            let side = |j: usize| 2.0 * uniform(stream, j as u64 + 1) - 1.0;
+            let x = self
+                .start
+                .iter()
+                .enumerate()
+                .map(|(j, s)| scale * s * side(j));
+            (x.collect(), Vec::new())
+        };
+        Pool::of_states(program, (0..count as u64).map(tick))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The whole way from a program and its ticks to a tuned controller, in one call.
 
+use std::cell::Cell;
+
 use dst_core::Error;
 
 use super::knobset::Knobset;
@@ -12,13 +14,14 @@ use super::tuning::{Options, Progressed, Training, tune};
 use crate::data::random::bits;
 
 /// Where the phases begin that are used unless others are asked for; the last is for ticks that are slow.
-pub const SWITCHES: [usize; 4] = [8, 20, 48, 80];
+pub const SWITCHES: [usize; 4] = [8, 20, 48, 64];
 
-/// So many of the fresh ticks decide between settings: enough for a p99 that can be told from another.
+/// So many of the fresh ticks decide between the settings of a training: enough for a p99 that can be told from another.
 pub const CHOICE: usize = 4000;
 
-/// Tunes all phases on the pool; decides between settings by the first of the fresh ticks; then tunes the last phase on the slowest of
-/// them all. `kinds` are the numbers of rows of a stage that share their knobs: inputs, then outputs.
+/// Tunes all phases on the pool, where the first of the fresh ticks decide between settings; then the last phase on the slowest of
+/// all fresh ticks. That several times, and the best on all fresh ticks is kept. `kinds` are the numbers of rows of a stage that share
+/// their knobs: inputs, then outputs.
 pub fn recipe(
     program: &Program<f64>,
     kinds: &[usize],
@@ -35,28 +38,37 @@ pub fn recipe(
     let choice = fresh.head(CHOICE);
     let mut best: Option<Training> = None;
     let mut work = 0;
-    // The stopping time has many valleys: other batches lead to others.
+    let stopped = Cell::new(false);
+    let watch = &mut |progressed: Progressed| {
+        stopped.set(stopped.get() || interrupted(progressed));
+        stopped.get()
+    };
+    // The stopping time has many valleys: other batches lead to others. How deep one is shows once its last phase is trained.
     for restart in 0..options.restarts.max(1) as u64 {
         let options = Options {
             seed: bits(options.seed, restart),
             ..options.clone()
         };
         let pools = [pool, &choice];
-        let found = tune(program, &knobs, &start, pools, &options, &mut interrupted)?;
-        work += found.work;
-        let value = |training: &Training| (options.key)(&training.score);
-        if best.as_ref().is_none_or(|best| value(&found) < value(best)) {
-            best = Some(found);
+        let found = tune(program, &knobs, &start, pools, &options, &mut *watch)?;
+        if stopped.get() {
+            return Ok((knobs, found));
+        }
+        let secured = secure(program, &knobs, &found.theta, fresh, &options, &mut *watch)?;
+        work += found.work + secured.work;
+        let value = secured.score.secured();
+        if best
+            .as_ref()
+            .is_none_or(|best| value < best.score.secured())
+        {
+            best = Some(Training {
+                history: found.history,
+                ..secured
+            });
         }
     }
-    let training = best.ok_or(Error::Invalid(dst_core::Argument::Theta))?;
-    let theta = &training.theta;
-    let secured = secure(program, &knobs, theta, fresh, options, &mut interrupted)?;
-    let training = Training {
-        theta: secured.theta,
-        work: work + secured.work,
-        ..training
-    };
+    let best = best.ok_or(Error::Invalid(dst_core::Argument::Theta))?;
+    let training = Training { work, ..best };
     Ok((knobs, training))
 }
 

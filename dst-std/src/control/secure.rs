@@ -1,6 +1,6 @@
 //! The last phase, for ticks that are slow: trained alone, on the slowest of many.
 //!
-//! One tick in a thousand reaches it, so the others do not mind what it does; and only a great many ticks hold enough of those that do.
+//! One tick in two hundred reaches it, so the others do not mind what it does; and only a great many ticks hold enough of those that do.
 
 use dst_core::Error;
 
@@ -14,7 +14,7 @@ use super::tuning::{Options, Progressed, Training, tune};
 /// Ticks that are solved at once: the copy in the precision of the device stays small.
 const PORTION: usize = 5000;
 
-/// Trains the last phase alone, on the slowest of `ticks`. Where none reaches it, nothing changes.
+/// Trains the last phase alone, on the slowest of `ticks`; the score is on all of them. Where none reaches it, nothing changes.
 pub fn secure(
     program: &Program<f64>,
     knobset: &Knobset,
@@ -23,34 +23,36 @@ pub fn secure(
     options: &Options,
     interrupted: impl FnMut(Progressed) -> bool,
 ) -> Result<Training, Error> {
-    let nothing = |work| Training {
-        theta: theta.to_vec(),
-        score: Score::of(&[], options.cap),
-        history: Vec::new(),
-        work,
+    let small = program.cast::<f32>();
+    let Some(tuned) = knobset.tuned(program, theta) else {
+        return Err(Error::Invalid(dst_core::Argument::Theta));
     };
-    let (Some(&last), Some(tuned)) = (knobset.switches.last(), knobset.tuned(program, theta))
-    else {
-        return Ok(nothing(0));
-    };
-    let (small, tuned): (Program<f32>, Tuned<f32>) = (program.cast(), tuned.cast());
-    let (mut slow, mut work) = (Vec::new(), 0);
+    let tuned: Tuned<f32> = tuned.cast();
+    let mut counts = Vec::with_capacity(ticks.len());
     for from in (0..ticks.len()).step_by(PORTION) {
-        let range = from..ticks.len().min(from + PORTION);
-        let portion = ticks.subset(&range.clone().collect::<Vec<_>>());
-        let counts = iterations(&small, &portion.cast(), tuned.phases(), options.cap);
-        work += options.work(&counts);
-        slow.extend(range.zip(counts).filter(|s| s.1 as usize > last));
+        let range: Vec<usize> = (from..ticks.len().min(from + PORTION)).collect();
+        let portion = ticks.subset(&range).cast();
+        counts.extend(iterations(&small, &portion, tuned.phases(), options.cap));
     }
+    let work = options.work(&counts);
+    let last = knobset.switches.last().copied().unwrap_or(usize::MAX);
+    let slow: Vec<usize> = (0..ticks.len())
+        .filter(|&i| counts[i] as usize > last)
+        .collect();
     if slow.is_empty() {
-        return Ok(nothing(work));
+        return Ok(Training {
+            theta: theta.to_vec(),
+            score: Score::of(&counts, options.cap),
+            history: Vec::new(),
+            work,
+        });
     }
-    let slow = ticks.subset(&slow.iter().map(|s| s.0).collect::<Vec<_>>());
     let options = Options {
         first: theta.len() - (knobset.knobs().per_phase() + 1),
-        // Few ticks, of which the worst counts: small steps, and not many, lest it knows them by heart.
-        steps: options.steps / 2,
+        // They are few: small steps, and none of them more often than the others, lest it knows the worst by heart
+        // and others, unseen, are worse.
         rate: options.rate / 2.0,
+        hard: 0,
         // The slowest of all counts here.
         key: |score| score.max + score.mean,
         ..options.clone()
@@ -62,15 +64,13 @@ pub fn secure(
         let (head, tail) = (&theta[..options.first], &safe[options.first..]);
         starts.push([head, tail].concat());
     }
-    let small_slow = slow.cast::<f32>();
-    let value = |theta: &Vec<f64>| {
-        let Some(tuned) = knobset.tuned(program, theta) else {
-            return f64::INFINITY;
-        };
-        let tuned: Tuned<f32> = tuned.cast();
-        let counts = iterations(&small, &small_slow, tuned.phases(), options.cap);
-        (options.key)(&Score::of(&counts, options.cap))
+    let slow_ticks = ticks.subset(&slow);
+    let small_slow = slow_ticks.cast::<f32>();
+    let count = |theta: &[f64]| match knobset.tuned(program, theta) {
+        Some(tuned) => iterations(&small, &small_slow, tuned.cast().phases(), options.cap),
+        None => vec![options.cap + 1; slow.len()],
     };
+    let value = |theta: &Vec<f64>| (options.key)(&Score::of(&count(theta), options.cap));
     let begin = starts
         .iter()
         .min_by(|a, b| value(a).total_cmp(&value(b)))
@@ -79,11 +79,16 @@ pub fn secure(
         program,
         knobset,
         begin,
-        [&slow, &slow],
+        [&slow_ticks, &slow_ticks],
         &options,
         interrupted,
     )?;
+    // The others stop before the last phase: what they take has not changed.
+    for (&i, count) in slow.iter().zip(count(&training.theta)) {
+        counts[i] = count;
+    }
     Ok(Training {
+        score: Score::of(&counts, options.cap),
         work: work + training.work,
         ..training
     })

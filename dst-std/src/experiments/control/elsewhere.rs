@@ -5,11 +5,9 @@ use rayon::prelude::*;
 
 use super::baselines::{Bench, Fixed};
 use super::rows::Rows;
-use super::study::{LOOPS, TEST};
 use super::{Config, Row, Trace, closed_loop};
 use crate::control::plants::Plant;
-use crate::control::{Pool, Score, Tuned, iterations, solve, solve_exactly};
-use crate::data::random::bits;
+use crate::control::{Pool, Score, Stream, Tuned, iterations, solve, solve_exactly};
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
@@ -46,7 +44,7 @@ pub(super) fn loops(
     jacobi_best: Fixed,
     config: &Config,
 ) -> (Vec<Row>, Vec<(String, Trace)>) {
-    let (test, training) = (bits(config.seed, LOOPS), bits(config.seed, LOOPS + 1));
+    let [test, training] = [Stream::TestLoops, Stream::TuningLoops].map(|s| s.of(config.seed));
     let run = |tuned: &Tuned<f32>, seed: u64, runs: usize| {
         let controller = tuned.controller(&bench.small);
         closed_loop::run(plant, &controller, seed, runs, config.ticks, config.cap)
@@ -112,7 +110,7 @@ pub(super) fn bounds(
         changed.program.upper = upper.to_vec();
         changed.program.lower = upper.iter().map(|b| -b).collect();
         let test = changed
-            .pool(bits(config.seed, TEST), config.test)
+            .pool(Stream::Test.of(config.seed), config.test)
             .cast::<f32>();
         let mut table = Rows::new(config, &test);
         for (ways, who, ours) in [

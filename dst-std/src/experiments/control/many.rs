@@ -6,8 +6,7 @@ use super::search::search;
 use super::study::{go_on, train};
 use super::{Config, Failure, ManyKnobs};
 use crate::control::plants::Plant;
-use crate::control::{Knobset, Pool, begin};
-use crate::data::random::bits;
+use crate::control::{Knobset, Pool, Stream, begin};
 use crate::report::Interrupt;
 
 /// Where phases begin.
@@ -36,7 +35,7 @@ pub(super) fn many(
             String::new(),
             &bench.counts(&knobs, &training.theta, test),
         );
-        let options = config.options(bits(config.seed, 200 + s as u64));
+        let options = config.options(Stream::Search(s));
         let found = search(
             bench.program,
             &knobs,

@@ -20,8 +20,7 @@ use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::control::plants::{Plant, quadrotor, safety_filter};
-use crate::control::{Options, SWITCHES, Score};
-use crate::data::random::bits;
+use crate::control::{Options, SWITCHES, Score, Stream};
 use crate::report::{Interrupt, Progress, Section};
 
 pub use baselines::{Balancing, Fixed};
@@ -37,7 +36,7 @@ pub struct Config {
     pub seeds: usize,
     /// Ticks of a pool.
     pub pool: usize,
-    /// Further ticks: the first decide between settings, the slowest train the last phase.
+    /// Further ticks: the first decide between settings, the slowest train the last phase, all decide between trainings.
     pub fresh: usize,
     /// Ticks of the test.
     pub test: usize,
@@ -49,7 +48,7 @@ pub struct Config {
     pub batch: usize,
     /// Of these, from the slowest of the pool.
     pub hard: usize,
-    /// Trainings per pool, of which the best is kept.
+    /// Times that a training is done, of which the best is kept.
     pub restarts: usize,
     /// Weight of the tail in the loss.
     pub tail: f64,
@@ -80,7 +79,7 @@ impl Config {
             steps: 600,
             batch: 24,
             hard: 10,
-            restarts: 2,
+            restarts: 3,
             tail: 1.0,
             switches: SWITCHES.to_vec(),
             search_factor: 8,
@@ -110,11 +109,11 @@ impl Config {
     }
 
     /// Of training number `s`.
-    fn training(&self, s: usize) -> Options {
-        self.options(bits(self.seed, 100 + s as u64))
+    pub(crate) fn training(&self, s: usize) -> Options {
+        self.options(Stream::Batches(s))
     }
 
-    fn options(&self, seed: u64) -> Options {
+    fn options(&self, batches: Stream) -> Options {
         Options {
             steps: self.steps,
             batch: self.batch,
@@ -122,7 +121,7 @@ impl Config {
             tail: self.tail,
             restarts: self.restarts,
             cap: self.cap,
-            seed,
+            seed: batches.of(self.seed),
             ..Options::default()
         }
     }

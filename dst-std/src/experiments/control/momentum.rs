@@ -5,11 +5,9 @@ use dst_core::{Error, Euler, HeapMemory, Integrator, Mode, Status};
 use rayon::prelude::*;
 
 use super::rows::Rows;
-use super::study::{TEST, TRAINING};
 use super::{Config, Failure, Row};
 use crate::control::plants::axis_model;
-use crate::control::{Options, Pool, Program, Score, objective};
-use crate::data::random::bits;
+use crate::control::{Options, Pool, Program, Score, Stream, objective};
 use crate::report::short;
 
 /// Steps a and β.
@@ -135,11 +133,11 @@ pub(super) fn rows(config: &Config) -> Result<Vec<Row>, Failure> {
     // Scored in double precision, on a test of its own.
     let no_test = Pool::of_states(&program.cast(), []);
     let mut table = Rows::new(config, &no_test);
-    let test = model.ticks(program, bits(config.seed, TEST), config.test);
+    let test = model.ticks(program, Stream::Test.of(config.seed), config.test);
     let steps = [0.5, 0.8, 1.0, 1.2, 1.5].map(|f| f / curvature);
     let betas = [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
     for s in 0..config.seeds {
-        let stream = bits(bits(config.seed, TRAINING), s as u64);
+        let stream = Stream::Pool(s).of(config.seed);
         let pool = model.ticks(program, stream, config.pool.min(300));
         let blend =
             |at: Setting| Score::of(&counts(program, &pool, at, config.cap), config.cap).blend();
@@ -148,7 +146,7 @@ pub(super) fn rows(config: &Config) -> Result<Vec<Row>, Failure> {
             .map(|at| (blend(at), at))
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, grid)) = found else { continue };
-        let mut options = config.options(bits(config.seed, 300 + s as u64));
+        let mut options = config.options(Stream::Momentum(s));
         options.steps = options.steps.min(100);
         let descended = descend(program, &pool, grid, &options);
         for (name, ours, at) in [

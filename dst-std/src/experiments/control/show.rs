@@ -16,10 +16,11 @@ pub fn section(config: &Config, results: &Results) -> Section {
     section.paragraph(
         "A model predictive controller solves a quadratic program at every tick, here by ADMM in f32; the deadline does not wait. Its knobs are a \
          weight R for every constraint and a relaxation α, switched at fixed iterations, so that no tick ever factorises. They are tuned by \
-         descending the gradient of the stopping time, mean and tail, on a pool of ticks; which setting is kept is decided by further ticks, and the \
-         last phase, which one tick in a thousand reaches, is trained on the slowest of a great many. Everything else is tuned on the same pool \
-         and decided by the same further ticks; the great many serve the last phase alone, which no baseline has. All is scored on ticks that \
-         nobody has seen.",
+         descending the gradient of the stopping time, mean and tail, on a pool of ticks; which setting is kept is decided by further ticks; the \
+         last phase, which one tick in two hundred reaches, is trained on the slowest of a great many; and the great many decide which of a few such \
+         trainings on the same pool is kept. Everything else is tuned on the same pool and decided by the same further ticks; the great many \
+         serve the last phase and the repeated trainings alone, which no baseline has. All is scored on ticks that nobody has seen: the test was \
+         drawn anew when the score of an earlier recipe on the former one was known.",
     );
     section.paragraph(
         "Where simpler is as good, it should be said: for projected gradient with momentum a grid over its two parameters does as well as the \
@@ -40,7 +41,10 @@ pub fn section(config: &Config, results: &Results) -> Section {
     section.setting("trainings", config.seeds);
     section.setting("pool, ticks", config.pool);
     section.setting("further ticks that decide", config.fresh.min(CHOICE));
-    section.setting("ticks whose slowest train the last phase", config.fresh);
+    section.setting(
+        "ticks whose slowest train the last phase, and that decide between trainings",
+        config.fresh,
+    );
     section.setting("test, ticks", config.test);
     section.setting("cap on iterations", config.cap);
     section.setting("phases begin at", format!("{:?}", config.switches));
@@ -48,7 +52,7 @@ pub fn section(config: &Config, results: &Results) -> Section {
         "Adam: steps, batch, hard",
         format!("{}, {}, {}", config.steps, config.batch, config.hard),
     );
-    section.setting("trainings per pool", config.restarts);
+    section.setting("trainings per pool, of which one is kept", config.restarts);
     section.setting("weight of the tail", short(config.tail));
     section.setting(
         "closed loop: runs, ticks",

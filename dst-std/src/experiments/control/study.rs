@@ -8,20 +8,13 @@ use super::rows::Rows;
 use super::{Config, Failure, Findings};
 use crate::control::plants::Plant;
 use crate::control::{
-    CHOICE, Knobset, Options, Pool, Program, Score, Training, Tuned, begin, iterations, recipe,
-    tune,
+    CHOICE, Knobset, Options, Pool, Program, Score, Stream, Training, Tuned, begin, iterations,
+    recipe, tune,
 };
-use crate::data::random::bits;
 use crate::report::{Interrupt, Task, short};
 
 /// Parts of a study, for the progress bar.
 pub(super) const PARTS: usize = 6;
-
-/// Streams of a seed.
-pub(super) const TRAINING: u64 = 1;
-pub(super) const TEST: u64 = 2;
-const FRESH: u64 = 3;
-pub(super) const LOOPS: u64 = 4;
 
 /// Iterations over which the unrolled loss sums.
 const HORIZON: usize = 50;
@@ -39,15 +32,14 @@ pub(super) fn study(
     };
     let program = &plant.program;
     let bench = Bench::new(program, config.cap);
-    let test64 = plant.pool(bits(config.seed, TEST), config.test);
+    let test64 = plant.pool(Stream::Test.of(config.seed), config.test);
     let test = test64.cast::<f32>();
-    let stream = |which: u64, s: usize| bits(bits(config.seed, which), s as u64);
     // Of every training: the ticks that it learns from, and those that decide.
     let pools: Vec<[Pool<f64>; 2]> = (0..config.seeds)
         .map(|s| {
             [
-                plant.pool(stream(TRAINING, s), config.pool),
-                plant.pool(stream(FRESH, s), config.fresh.min(CHOICE)),
+                plant.pool(Stream::Pool(s).of(config.seed), config.pool),
+                plant.pool(Stream::Fresh(s).of(config.seed), config.fresh.min(CHOICE)),
             ]
         })
         .collect();
@@ -85,7 +77,7 @@ pub(super) fn study(
             ..options.clone()
         };
         let fixed = train(program, &all, ticks, &unrolled, interrupt)?;
-        let fresh = plant.pool(stream(FRESH, s), config.fresh);
+        let fresh = plant.pool(Stream::Fresh(s).of(config.seed), config.fresh);
         let stop = |_| interrupt.raised();
         let both = [&ticks[0], &fresh];
         let (_, ours) = recipe(program, &kinds, &config.switches, both, &options, stop)
@@ -111,7 +103,7 @@ pub(super) fn study(
     done()?;
 
     // The best by the ticks that decided goes first.
-    trainings.sort_by(|a, b| a.score.choice().total_cmp(&b.score.choice()));
+    trainings.sort_by(|a, b| a.score.secured().total_cmp(&b.score.secured()));
     let tuned64: Vec<Tuned<f64>> = trainings
         .iter()
         .filter_map(|training| all.tuned(program, &training.theta))
