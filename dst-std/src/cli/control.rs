@@ -59,7 +59,7 @@ struct ExportArgs {
     /// A model of one's own instead of the two plants.
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// Small sizes: seconds instead of a minute.
+    /// Small sizes: seconds instead of minutes.
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
