@@ -22,7 +22,10 @@ macro_rules! assets {
 
 assets! {
     "rnnprop-1",
+    "rnnprop-2",
+    "rnnprop-3",
     "rnnprop-guarded-1",
+    "rnnprop-guarded-2",
 }
 
 impl Asset {

@@ -20,6 +20,8 @@ pub(super) struct Network<'a, T> {
     weights: Weights<'a, T>,
     shop: &'a mut Workshop<T>,
     place: Place,
+    /// Is it on the way back?
+    back: bool,
 }
 
 impl<'a, T: Real> Network<'a, T> {
@@ -42,6 +44,7 @@ impl<'a, T: Real> Network<'a, T> {
                 weights,
                 shop,
                 place,
+                back: false,
             },
             stamp,
         )
@@ -62,22 +65,42 @@ impl<'a, T: Real> Network<'a, T> {
             weights,
             shop,
             place: page.map_or(Place::Nowhere, Place::Page),
+            back: true,
         }
     }
 
     /// Before the first tile: brings the copies of the weights up to date. They change once in many steps, and to compare is
-    /// much less than to transpose.
+    /// much less than to transpose. On the way back not even that, if they have not changed since the page was written.
     #[inline(always)]
     pub(super) fn follow(&mut self) {
+        let Workshop {
+            bench,
+            version,
+            versions,
+            ..
+        } = &mut *self.shop;
+        let written = match self.place {
+            Place::Page(page) => versions.get_mut(page),
+            Place::Nowhere => None,
+        };
+        if self.back && written.as_deref() == Some(version) {
+            return;
+        }
         let Bench {
             cells, transposed, ..
-        } = &mut self.shop.bench;
+        } = bench;
         for ((cell, to), from) in cells.iter_mut().zip(transposed).zip(&self.weights.cells) {
             if !cell.holds(from) {
                 cell.copy(from);
+                *version += 1;
                 *to = [[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4];
                 transpose(cell.sources(), to);
             }
+        }
+        if let Some(written) = written
+            && !self.back
+        {
+            *written = *version;
         }
     }
 

@@ -144,6 +144,9 @@ pub struct Workshop<T> {
     /// Which evaluation wrote a page.
     pub(super) stamps: Vec<T>,
     pub(super) stamp: T,
+    /// Which weights a page was written with, and which those of the bench are.
+    pub(super) versions: Vec<usize>,
+    pub(super) version: usize,
 }
 
 /// Where a tile is worked on.
@@ -186,6 +189,8 @@ impl<T: Real> Workshop<T> {
             pages: vec![Trace::new(); pages * tiles],
             stamps: vec![T::ZERO; pages],
             stamp: T::ZERO,
+            versions: vec![0; pages],
+            version: 0,
         })
     }
 
