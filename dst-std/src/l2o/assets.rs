@@ -26,6 +26,7 @@ assets! {
     "rnnprop-3",
     "rnnprop-guarded-1",
     "rnnprop-guarded-2",
+    "rnnprop-guarded-3",
 }
 
 impl Asset {
