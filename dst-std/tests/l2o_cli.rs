@@ -259,6 +259,47 @@ fn places_that_cannot_be_written() {
     assert_eq!(scratch.names(), ["b.checkpoint", "file"]);
 }
 
+/// What no machine has room for is refused, and a seed is any number.
+#[test]
+fn sizes_and_seeds_at_their_ends() {
+    let scratch = Scratch::new("ends");
+    let out = scratch.file("a.safetensors");
+    let most = usize::MAX.to_string();
+    let dst = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dst"));
+        command.arg("l2o").args(arguments).output().unwrap()
+    };
+    for arguments in [
+        &["train", "--out", &out, "--dim", &most][..],
+        &[
+            "train",
+            "--out",
+            &out,
+            "--dim",
+            "10000000",
+            "--samples",
+            "10000000",
+        ],
+        &["train", "--out", &out, "--batch", &most],
+        &["train", "--out", &out, "--segments", &most],
+        &["train", "--out", &out, "--segment-steps", &most],
+        &["test", "--steps", &most],
+        &["test", "--problems", &most],
+        &["test", "--dim", &most, "--samples", &most],
+        &["bench", "--dim", &most],
+        &["bench", "--batch", &most],
+    ] {
+        let (code, text) = refusal(dst(arguments));
+        assert_eq!(code, 2, "{arguments:?}: {text}");
+        assert!(
+            text.contains("needs") && text.contains("are free; take smaller"),
+            "{arguments:?}: {text}"
+        );
+    }
+    assert!(scratch.names().is_empty(), "{:?}", scratch.names());
+    works(&out, &["--steps", "1", "--seed", &u64::MAX.to_string()]);
+}
+
 #[test]
 fn checkpoints_that_are_of_no_use() {
     let scratch = Scratch::new("checkpoints");

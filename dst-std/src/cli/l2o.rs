@@ -98,7 +98,7 @@ struct Train {
     /// guarded, which counts honest stops only; target, the time to a level of f.
     #[arg(long, value_name = "P", default_value = "none", value_parser = penalty, allow_hyphen_values = true)]
     penalty: PenaltyName,
-    /// target: the level of f.
+    /// target: the level of f, above its infimum.
     #[arg(long, value_name = "F", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     target: f64,
     /// guarded, target: training steps without it at the beginning.
@@ -190,7 +190,22 @@ fn train(args: &Train) -> Result<(), Failure> {
     threads::with(args.parallel.threads(), || train_here(args)).map_err(Failure::Usage)?
 }
 
+/// Refuses what there is no memory for.
+fn must_fit(what: &str, bytes: f64) -> Result<(), Failure> {
+    machine::must_fit(
+        what,
+        bytes,
+        "take smaller or fewer problems, or fewer steps",
+    )
+    .map_err(Failure::Usage)
+}
+
 fn train_here(args: &Train) -> Result<(), Failure> {
+    let course = args.course();
+    must_fit(
+        "this training",
+        course.recipe.bytes(args.parallel.threads()),
+    )?;
     let (weights, log, checkpoint) = (
         args.out.clone(),
         args.out.with_extension("csv"),
@@ -211,7 +226,6 @@ fn train_here(args: &Train) -> Result<(), Failure> {
             checkpoint.display()
         )));
     }
-    let course = args.course();
     let started = Instant::now();
     let mut session = if args.resume {
         resume(course, &checkpoint)?
@@ -377,14 +391,11 @@ fn networks(names: &[String]) -> Result<Vec<(String, Trained)>, Failure> {
 
 fn test(args: &Test) -> Result<(), Failure> {
     let networks = networks(&args.weights)?;
-    let contest = Contest {
-        size: Size {
-            dim: args.dim,
-            samples: args.samples,
-        },
-        problems: args.problems,
-        steps: args.steps,
+    let size = Size {
+        dim: args.dim,
+        samples: args.samples,
     };
+    let contest = Contest::new(size, args.problems, args.steps);
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
     let progress = if args.speech.quiet {
         Progress::hidden()
@@ -392,6 +403,7 @@ fn test(args: &Test) -> Result<(), Failure> {
         Progress::new()
     };
     let work = || {
+        must_fit("this test", contest.bytes(args.parallel.threads()))?;
         let classics = if args.learned_only {
             Vec::new()
         } else {
@@ -467,7 +479,10 @@ fn measure(args: &Measure) -> Result<(), Failure> {
         rate: 1e-3,
         ..Recipe::paper(args.model.model())
     };
-    let work = || bench(recipe, args.repeat).map_err(|error| Failure::NoAnswer(error.to_string()));
+    let work = || {
+        must_fit("this training step", recipe.bytes(args.parallel.threads()))?;
+        bench(recipe, args.repeat).map_err(|error| Failure::NoAnswer(error.to_string()))
+    };
     let result = threads::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
     output::print(args.speech.json, &result, |to| {
         let [median, least, most] = result.seconds;

@@ -1,28 +1,64 @@
 //! Learned and classical methods on the same problems.
 
+use std::sync::OnceLock;
+
 use super::model::Model;
+use super::optimiser;
 use super::runs::{Classical, Runner, StepSize};
 use super::score::Score;
 use super::session::{TEST, TUNING};
 use super::task::Size;
+use crate::linalg::threads::each;
 
 /// The problems of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Contest {
     /// Extents of the problems.
-    pub size: Size,
+    pub(crate) size: Size,
     /// How many.
-    pub problems: usize,
+    pub(crate) problems: usize,
     /// Steps of a run.
-    pub steps: usize,
+    pub(crate) steps: usize,
+    /// The set that they are from.
+    set: u64,
+    /// inf f of each, once asked for.
+    least: OnceLock<Vec<f64>>,
 }
 
 /// Step sizes from which that of Adam is chosen.
-pub const ADAM_GRID: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
+const ADAM_GRID: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 
 impl Contest {
-    fn runner(&self, model: Model) -> Runner<f32> {
-        Runner::new(model, self.size, self.steps)
+    /// On so many problems, with runs of so many steps.
+    pub const fn new(size: Size, problems: usize, steps: usize) -> Self {
+        Self {
+            size,
+            problems,
+            steps,
+            set: TEST,
+            least: OnceLock::new(),
+        }
+    }
+
+    /// About the memory that it takes, in bytes. Sizes that no machine has room for can be asked about.
+    pub fn bytes(&self, threads: usize) -> f64 {
+        let [dim, samples, problems, steps] =
+            [self.size.dim, self.size.samples, self.problems, self.steps].map(|n| n as f64);
+        // Problems with more examples than variables are also minimised, in double precision.
+        let task = dim * samples * if samples > dim { 3.0 } else { 1.0 };
+        let desk = task + 8.0 * optimiser::PER_VARIABLE as f64 * dim;
+        4.0 * (threads as f64 * desk + problems * (steps + 1.0))
+    }
+
+    fn score(&self, name: impl Into<String>, values: &[f32]) -> Score {
+        let least = self.least.get_or_init(|| {
+            let mut least = vec![0.0; self.problems];
+            each(&mut least, &|index, least| {
+                *least = self.size.infimum(self.set, index);
+            });
+            least
+        });
+        Score::new(name, values, self.steps + 1, least)
     }
 
     fn room(&self) -> Vec<f32> {
@@ -32,34 +68,27 @@ impl Contest {
     /// A learned method.
     pub fn learned(&self, name: impl Into<String>, model: Model, theta: &[f32]) -> Score {
         let mut values = self.room();
-        self.runner(model).learned(theta, TEST, &mut values);
-        Score::new(name, &values, self.steps + 1)
+        Runner::new(model, self.size, self.steps).learned(theta, self.set, &mut values);
+        self.score(name, &values)
     }
 
     /// A classical method.
     pub fn classical(&self, method: Classical) -> Score {
         let mut values = self.room();
-        self.runner(Model::Dm).classical(method, TEST, &mut values);
-        Score::new(method.title(), &values, self.steps + 1)
+        method.run(self.size, self.set, self.steps + 1, &mut values);
+        self.score(method.title(), &values)
     }
 
     /// Adam with the step size that has the least mean f after 100 steps, on problems of their own.
     pub fn tuned_adam(&self) -> Classical {
         let tuning = Self {
-            problems: self.problems.min(32),
-            steps: self.steps.min(100),
-            ..*self
-        };
-        let runner = tuning.runner(Model::Dm);
-        let mut values = tuning.room();
-        let mut mean = |alpha: f64| {
-            let method = Classical::Adam(StepSize::Fixed(alpha));
-            runner.classical(method, TUNING, &mut values);
-            Score::new("", &values, tuning.steps + 1).f_at_100
+            set: TUNING,
+            ..Self::new(self.size, self.problems.min(32), self.steps.min(100))
         };
         let (mut best, mut least) = (ADAM_GRID[0], f64::INFINITY);
         for alpha in ADAM_GRID {
-            let value = mean(alpha);
+            let method = Classical::Adam(StepSize::Fixed(alpha));
+            let value = tuning.classical(method).f_at_100;
             if value < least {
                 (best, least) = (alpha, value);
             }
@@ -75,5 +104,31 @@ impl Contest {
             Classical::Adam(StepSize::OverL),
             self.tuned_adam(),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More examples than variables: f comes down to its least value, which Newton's method knows, and not to zero.
+    #[test]
+    fn values_are_told_above_the_infimum() {
+        let size = Size {
+            dim: 4,
+            samples: 80,
+        };
+        let contest = Contest::new(size, 6, 3000);
+        let score = contest.classical(Classical::Nag(StepSize::OverL));
+        let last = score.mean_f[3000];
+        println!("{} … {last:e}, {:?}", score.mean_f[0], score.steps_to);
+        assert!(last.abs() < 1e-6, "{last:e}");
+        let least = contest.least.get().unwrap();
+        assert!(least.iter().all(|&least| least > 0.05), "{least:?}");
+        assert!((score.mean_f[0] + least.iter().sum::<f64>() / 6.0 - 2.0_f64.ln()).abs() < 1e-6);
+        // And with fewer they are what they are.
+        let contest = Contest::new(Size { dim: 8, samples: 4 }, 3, 10);
+        let score = contest.classical(Classical::Gd(StepSize::OverL));
+        assert!((score.mean_f[0] - 2.0_f64.ln()).abs() < 1e-6);
     }
 }

@@ -5,10 +5,8 @@
 
 use pulp::{NullaryFnOnce, Simd};
 
-use super::kernel::{
-    Above, Gates, Inputs, Kept, Rows, TILE, Transposed, activate, add_outer, deactivate, gates,
-    pull_gates,
-};
+use super::gates::{Above, Kept, activate, deactivate};
+use super::kernel::{Gates, Inputs, Rows, TILE, Transposed, add_outer, gates, pull_gates};
 use super::workshop::{Cell, LayerTrace};
 use crate::linalg::{Ahead, Real};
 

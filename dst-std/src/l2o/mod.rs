@@ -5,7 +5,7 @@
 //!  Model, θ ─► Network on tiles (kernel) ───────┼─► Optimiser: a System of dst-core, x⁺ = F(θ, x)
 //!                                               │        │ Plan::record over a segment, all states kept
 //!                                               │        ▼
-//!  Penalty: where does a run stop? ─► weights of f(x_k) ─► one backward sweep ─► Trainer::step ─► MetaAdam
+//!  Penalty: where does a run stop? ─► weights of f(x_k) ─► one backward sweep ─► Trainer::step ─► Adam
 //!                                                                                     │
 //!  Session: validation, checkpoints ◄─────────────────────────────────────────────────┘ ─► Trained: safetensors
 //!  Contest: Runner, Classical ─► Score: f along the way, N and f at the stop
@@ -13,24 +13,25 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `kernel`, `layer` | the products and nonlinearities of an LSTM layer on a tile, forward and transposed, in either precision |
+//! | `kernel`, `gates`, `layer` | the products and nonlinearities of an LSTM layer on a tile, forward and transposed, in either precision |
 //! | `network`, `workshop` | two of them and what is around them; what they need besides the weights |
 //! | `model` | L2O-DM and L2O-RNNprop: where their weights lie, and what PyTorch calls them |
 //! | `features`, `passes` | what a network is fed with and what its output does, over all coordinates |
 //! | `optimiser` | a learned method on one problem, as a system of dst-core |
 //! | `task` | the problems |
-//! | `training`, `meta_adam`, `penalty` | a training step, with or without the stopping time in its loss |
+//! | `training`, `adam`, `penalty` | a training step, with or without the stopping time in its loss |
 //! | `session`, `weights`, `assets` | a whole training that can be killed, its files, and the networks that come with the program |
 //! | `runs`, `score`, `contest` | learned and classical methods on the same problems, and what they are worth |
 //! | `bench` | seconds and operations of a training step |
 
+mod adam;
 mod assets;
 mod bench;
 mod contest;
 mod features;
+mod gates;
 mod kernel;
 mod layer;
-mod meta_adam;
 mod model;
 mod network;
 mod optimiser;
@@ -46,14 +47,12 @@ mod workshop;
 
 pub use assets::{ASSETS, Asset};
 pub use bench::{Bench, bench};
-pub use contest::{ADAM_GRID, Contest};
-pub use kernel::HIDDEN;
-pub use meta_adam::MetaAdam;
+pub use contest::Contest;
 pub use model::{Model, Tensor};
 pub use optimiser::{Feed, Optimiser};
-pub use penalty::{EPSILON, Found, HONEST, Penalty, Term};
-pub use runs::{Classical, Runner, StepSize};
-pub use score::{LEVELS, Score, stop};
+pub use penalty::{EPSILON, Penalty};
+pub use runs::{Classical, StepSize};
+pub use score::{LEVELS, Score};
 pub use session::{Course, Line, Session};
 pub use task::{Size, Task};
 pub use training::{Recipe, Report, Trainer};

@@ -2,10 +2,11 @@
 
 use pulp::Simd;
 
-use super::kernel::{Above, HIDDEN, TILE, WIDTH, add_scaled, dot, transpose};
+use super::gates::Above;
+use super::kernel::{HIDDEN, TILE, WIDTH, add_scaled, dot, transpose};
 use super::layer::{Deactivate, PullInputs, PullWeights, Run};
 use super::model::{Weights, WeightsBar};
-use super::workshop::{Bench, Memory, Workshop};
+use super::workshop::{Memory, Workbench, Workshop};
 use crate::linalg::{Ahead, Real};
 
 /// Where a pass over all tiles leaves, or finds, what the network computed.
@@ -86,7 +87,7 @@ impl<'a, T: Real> Network<'a, T> {
         if self.back && written.as_deref() == Some(version) {
             return;
         }
-        let Bench {
+        let Workbench {
             cells, transposed, ..
         } = bench;
         for ((cell, to), from) in cells.iter_mut().zip(transposed).zip(&self.weights.cells) {
@@ -136,7 +137,7 @@ impl<'a, T: Real> Network<'a, T> {
         let [h0, c0, h1, c1] = memory;
         let [h0_next, c0_next, h1_next, c1_next] = next;
         let [first, second] = &mut trace.layers;
-        let Bench {
+        let Workbench {
             cells: [first_cell, second_cell],
             gates,
             ..
@@ -201,11 +202,13 @@ impl<'a, T: Real> Network<'a, T> {
     ) -> [[T; 2]; TILE] {
         let shop = &mut *self.shop;
         // Tiles go in pairs, where what they leave behind is kept; the weights are left to the second one.
-        let (traces, second_of_pair) = match self.place {
-            Place::Page(page) => (&shop.pages[page * shop.tiles..][..shop.tiles], tile & 1),
-            Place::Nowhere => (std::slice::from_ref(&shop.trace), 0),
+        let (traces, here, second_of_pair) = match self.place {
+            Place::Page(page) => {
+                let traces = &shop.pages[page * shop.tiles..][..shop.tiles];
+                (traces, tile, tile & 1)
+            }
+            Place::Nowhere => (std::slice::from_ref(&shop.trace), 0, 0),
         };
-        let here = tile.min(traces.len() - 1);
         let trace = &traces[here];
         let [_, c0, _, c1] = &memories[tile];
         let [h0_next_bar, c0_next_bar, h1_next_bar, c1_next_bar] = next_bar;
@@ -214,7 +217,7 @@ impl<'a, T: Real> Network<'a, T> {
         for &out_bar in out_bar {
             bar.out_bias[0] += out_bar;
         }
-        let Bench {
+        let Workbench {
             bars: [first_bars, second_bars],
             transposed: [first_transposed, second_transposed],
             between,

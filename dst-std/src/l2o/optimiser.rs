@@ -6,7 +6,8 @@
 //! `from_time(k)`.
 //!
 //! Where the gradient that is fed to the network is *detached*, ∂∇f/∂x is taken as zero, as the literature does for
-//! speed; otherwise it is the Hessian-vector product of the objective.
+//! speed; otherwise it is the Hessian-vector product of the objective. Detached, m and v count as data, too: the gradient by
+//! those parts of the initial state is zero.
 
 use std::cell::RefCell;
 
@@ -23,6 +24,8 @@ use crate::linalg::Real;
 
 /// Numbers that the network remembers of a tile of coordinates.
 const REMEMBERED: usize = 4 * TILE * WIDTH;
+/// Numbers of a state per variable, at most: what is remembered, x, m and v.
+pub(super) const PER_VARIABLE: usize = REMEMBERED / TILE + 3;
 
 /// May the gradient that is fed to the network be differentiated?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +50,14 @@ pub struct Optimiser<'w, O, T> {
 
 impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
     /// This model on this objective.
+    ///
+    /// # Panics
+    /// If the workshop has pages for another number of variables.
     pub fn new(model: Model, objective: O, feed: Feed, workshop: &'w mut Workshop<T>) -> Self {
+        assert!(
+            workshop.fits(objective.dim()),
+            "a workshop for the variables of the objective"
+        );
         Self {
             model,
             objective,

@@ -24,10 +24,10 @@ pub enum Penalty {
         /// Training steps without it.
         from: usize,
     },
-    /// The time to a level of f, N = the first k with f(x_k) ≤ level: nothing but a lower f brings it down. From some training
-    /// step on, and at the length of the gradient of the loss, as the guarded one.
+    /// The time to a level of f, N = the first k with f(x_k) ≤ inf f + level: nothing but a lower f brings it down. From some
+    /// training step on, and at the length of the gradient of the loss, as the guarded one.
     Target {
-        /// The level.
+        /// The level above inf f.
         level: f64,
         /// Training steps without it.
         from: usize,
@@ -37,22 +37,22 @@ pub enum Penalty {
 /// ε of the stop test.
 pub const EPSILON: f64 = 1e-5;
 /// The guarded penalty looks away while f is above this.
-pub const HONEST: f64 = 1e-3;
+pub(super) const HONEST: f64 = 1e-3;
 /// A denominator below this cannot be divided by in single precision; such stops are counted and left out.
 const FLAT: f64 = 1e-30;
 
 /// Weights that a stop puts on two values of f.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Term<T> {
+pub(super) struct Term<T> {
     /// N, counted from the beginning of the run.
-    pub stop: usize,
+    pub(super) stop: usize,
     /// The weights of f(x_{N−1}) and f(x_N).
-    pub weights: [T; 2],
+    pub(super) weights: [T; 2],
 }
 
 /// What a penalty finds in a piece of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Found<T> {
+pub(super) enum Found<T> {
     /// No stop yet.
     Nothing,
     /// A stop without a derivative.
@@ -81,13 +81,15 @@ impl Penalty {
     }
 
     /// Looks for a stop among the steps after `from`, in the values f(x_0), f(x_1), … known so far. A decrease can be compared
-    /// with one before it from the second step on.
-    pub fn find<T: Real>(self, values: &[T], from: usize) -> Found<T> {
+    /// with one before it from the second step on. `least` is inf f.
+    pub(super) fn find<T: Real>(self, values: &[T], from: usize, least: T) -> Found<T> {
         let guarded = match self {
             Self::None => return Found::Nothing,
             Self::Literal { .. } => false,
             Self::Guarded { .. } => true,
-            Self::Target { level, .. } => return reaches(values, from, T::from_f64(level)),
+            Self::Target { level, .. } => {
+                return reaches(values, from, least + T::from_f64(level));
+            }
         };
         for k in (from + 1).max(2)..values.len() {
             let (now, before) = (values[k - 1] - values[k], values[k - 2] - values[k - 1]);
@@ -134,7 +136,7 @@ mod tests {
             Penalty::Guarded { from: 0 },
         );
         let falls = [1.0, 0.5, 1e-4, 9.5e-5, 9.4e-5_f64];
-        let stop = |penalty: Penalty, values: &[f64], from| match penalty.find(values, from) {
+        let stop = |penalty: Penalty, values: &[f64], from| match penalty.find(values, from, 0.0) {
             Found::Stop(term) => Some((term.stop, term.weights[0] > 0.0)),
             _ => None,
         };
@@ -150,18 +152,22 @@ mod tests {
             assert_eq!(stop(literal, &values, 0), Some((2, true)));
             assert_eq!(stop(guarded, &values, 0), None);
         }
-        assert_eq!(literal.find(&[1.0, 1.0, 1.0], 0), Found::<f64>::Flat);
+        assert_eq!(literal.find(&[1.0, 1.0, 1.0], 0, 0.0), Found::<f64>::Flat);
         assert_eq!(stop(Penalty::None, &falls, 0), None);
         let target = Penalty::Target {
             level: 0.55,
             from: 0,
         };
-        let reached = |values: &[f64], from| match target.find(values, from) {
+        let reached = |values: &[f64], from, least| match target.find(values, from, least) {
             Found::Stop(Term { stop, weights }) => Some((stop, weights)),
             _ => None,
         };
-        assert_eq!(reached(&falls, 0), Some((1, [0.0, 2.0])));
-        assert_eq!(reached(&falls, 1), None, "below it already");
-        assert_eq!(reached(&[1.0, 0.9, 0.8], 0), None);
+        assert_eq!(reached(&falls, 0, 0.0), Some((1, [0.0, 2.0])));
+        assert_eq!(reached(&falls, 1, 0.0), None, "below it already");
+        assert_eq!(reached(&[1.0, 0.9, 0.8], 0, 0.0), None);
+        assert_eq!(
+            reached(&[1.0, 0.9, 0.8], 0, 0.26).map(|stop| stop.0),
+            Some(2)
+        );
     }
 }

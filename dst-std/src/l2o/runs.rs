@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use dst_core::{Error, HeapMemory, Integrator, Map, Objective, System, Uniform};
 
+use super::adam::Adam;
 use super::model::Model;
 use super::optimiser::{Feed, Optimiser};
 use super::task::{Size, Task};
@@ -12,7 +13,7 @@ use crate::linalg::Real;
 use crate::linalg::threads::each;
 
 /// Where runs are made: memory for as many at a time as there are threads.
-pub struct Runner<T> {
+pub(super) struct Runner<T> {
     model: Model,
     size: Size,
     steps: usize,
@@ -44,7 +45,7 @@ impl<T: Real> Desk<T> {
 
 impl<T: Real> Runner<T> {
     /// For runs of so many steps on problems of this size, from x = 0.
-    pub fn new(model: Model, size: Size, steps: usize) -> Self {
+    pub(super) fn new(model: Model, size: Size, steps: usize) -> Self {
         Self {
             model,
             size,
@@ -55,7 +56,7 @@ impl<T: Real> Runner<T> {
 
     /// The values of f along the runs on the first problems of a set, one run behind the other in `values`, each of `steps` + 1
     /// numbers. A run that leaves the numbers is filled up with infinity.
-    pub fn learned(&self, theta: &[T], set: u64, values: &mut [T]) {
+    pub(super) fn learned(&self, theta: &[T], set: u64, values: &mut [T]) {
         let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(self.steps + 1).collect();
         each(&mut runs, &|index, values| {
             let mut desk = self.take();
@@ -99,17 +100,6 @@ impl<T: Real> Runner<T> {
         }
         Ok(())
     }
-
-    /// The same for a classical method.
-    pub fn classical(&self, method: Classical, set: u64, values: &mut [T]) {
-        let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(self.steps + 1).collect();
-        each(&mut runs, &|index, values| {
-            let mut desk = self.take();
-            desk.task.draw(set, index);
-            method.run(&desk.task, values);
-            self.give(desk);
-        });
-    }
 }
 
 /// The step size of a classical method.
@@ -149,8 +139,21 @@ impl Classical {
         }
     }
 
+    /// The values of f along the runs on the first problems of a set, as [`Runner::learned`] writes them.
+    pub(super) fn run<T: Real>(self, size: Size, set: u64, len: usize, values: &mut [T]) {
+        let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(len).collect();
+        let tasks = Mutex::new(Vec::new());
+        each(&mut runs, &|index, values| {
+            let task = tasks.lock().expect("no thread panics").pop();
+            let mut task = task.unwrap_or_else(|| Task::new(size));
+            task.draw(set, index);
+            self.on(&task, values);
+            tasks.lock().expect("no thread panics").push(task);
+        });
+    }
+
     /// Writes f(x_0), f(x_1), …
-    fn run<T: Real>(self, task: &Task<T>, values: &mut [T]) {
+    fn on<T: Real>(self, task: &Task<T>, values: &mut [T]) {
         let dim = task.dim();
         let (Self::Gd(step) | Self::Nag(step) | Self::Adam(step)) = self;
         let alpha = T::from_f64(match step {
@@ -158,7 +161,8 @@ impl Classical {
             StepSize::Fixed(number) => number,
         });
         let zeros = || vec![T::ZERO; dim];
-        let (mut x, mut y, mut g, mut m, mut v) = (zeros(), zeros(), zeros(), zeros(), zeros());
+        let (mut x, mut y, mut g) = (zeros(), zeros(), zeros());
+        let mut adam = Adam::new(dim);
         let mut tape = vec![T::ZERO; task.tape_len()];
         let mut scratch = vec![T::ZERO; task.scratch_len()];
         let mut f = |at: &[T], g: &mut [T]| task.value_gradient(at, g, &mut tape, &mut scratch);
@@ -180,19 +184,7 @@ impl Classical {
                         *x = next;
                     }
                 }
-                Self::Adam(_) => {
-                    let n = k as i32 + 1;
-                    let unbias = |beta: f64| T::from_f64(1.0 / (1.0 - beta.powi(n)));
-                    let (first, second) = (unbias(0.9), unbias(0.999));
-                    let decay = |beta: f64, old: T, new: T| {
-                        T::from_f64(beta) * old + T::from_f64(1.0 - beta) * new
-                    };
-                    for ((x, &g), (m, v)) in x.iter_mut().zip(&g).zip(m.iter_mut().zip(&mut v)) {
-                        *m = decay(0.9, *m, g);
-                        *v = decay(0.999, *v, g * g);
-                        *x -= alpha * *m * first / (T::root(*v * second) + T::from_f64(1e-8));
-                    }
-                }
+                Self::Adam(_) => adam.update(&mut x, &g, alpha.to_f64()),
             }
         }
     }

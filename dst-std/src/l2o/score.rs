@@ -1,14 +1,15 @@
 //! What a set of runs is worth: f along the way, when the stop test fires, and what f is there.
 //!
 //! The test f(x_{k−1}) − f(x_k) ≤ ε also fires when f *rises*, and a method that stands still meets it at once. So a stopping
-//! iteration never stands alone here: f at the stop and the share of rises come with it.
+//! iteration never stands alone here: f at the stop and the share of rises come with it. Values of f are told above inf f,
+//! which is zero where the data can be separated.
 
 use serde::Serialize;
 
 use super::penalty::EPSILON;
 use crate::linalg::Real;
 
-/// Levels of f to which steps are counted.
+/// Levels above inf f to which steps are counted.
 pub const LEVELS: [f64; 3] = [1e-3, 1e-4, 1e-5];
 
 /// The worth of a method on a set of problems.
@@ -35,12 +36,25 @@ pub struct Score {
 }
 
 /// The first k with f(x_{k−1}) − f(x_k) ≤ ε.
-pub fn stop<T: Real>(values: &[T]) -> Option<usize> {
+fn stop<T: Real>(values: &[T]) -> Option<usize> {
     let falls = values.windows(2).map(|pair| pair[0] - pair[1]);
     // Not finite any more: it has risen beyond all bounds.
     falls
         .enumerate()
         .find_map(|(k, fall)| (fall.is_nan() || fall <= T::from_f64(EPSILON)).then_some(k + 1))
+}
+
+/// f along a run, and inf f.
+struct Run<'a, T> {
+    values: &'a [T],
+    least: f64,
+}
+
+impl<T: Real> Run<'_, T> {
+    /// f(x_k) − inf f
+    fn f(&self, k: usize) -> f64 {
+        self.values[k].to_f64() - self.least
+    }
 }
 
 /// The value below which a share of them lies; missing ones count as infinite.
@@ -62,28 +76,32 @@ fn median_of(mut values: Vec<f64>, of: usize) -> Option<f64> {
 }
 
 impl Score {
-    /// From runs of equal length, one behind the other.
+    /// From runs of equal length, one behind the other, and inf f of the problem of each.
     ///
     /// # Panics
     /// If `len` is zero.
-    pub fn new<T: Real>(name: impl Into<String>, values: &[T], len: usize) -> Self {
-        let runs: Vec<&[T]> = values.chunks_exact(len).collect();
+    pub fn new<T: Real>(name: impl Into<String>, values: &[T], len: usize, least: &[f64]) -> Self {
+        let runs: Vec<Run<'_, T>> = values
+            .chunks_exact(len)
+            .zip(least)
+            .map(|(values, &least)| Run { values, least })
+            .collect();
         let count = runs.len();
-        let mean = |k: usize| runs.iter().map(|run| run[k].to_f64()).sum::<f64>() / count as f64;
-        let stops: Vec<(usize, &[T])> = runs
+        let mean = |k: usize| runs.iter().map(|run| run.f(k)).sum::<f64>() / count as f64;
+        let stops: Vec<(usize, &Run<'_, T>)> = runs
             .iter()
-            .filter_map(|run| Some((stop(run)?, *run)))
+            .filter_map(|run| Some((stop(run.values)?, run)))
             .collect();
         let mut sorted: Vec<f64> = stops.iter().map(|&(n, _)| n as f64).collect();
         sorted.sort_by(f64::total_cmp);
-        let at_stop: Vec<f64> = stops.iter().map(|&(n, run)| run[n].to_f64()).collect();
+        let at_stop: Vec<f64> = stops.iter().map(|&(n, run)| run.f(n)).collect();
         let rises = stops
             .iter()
-            .filter(|&&(n, run)| run[n] > run[n - 1] || run[n].is_nan())
+            .filter(|&&(n, Run { values, .. })| values[n] > values[n - 1] || values[n].is_nan())
             .count();
         let some = |value: f64| (!stops.is_empty()).then_some(value / stops.len() as f64);
         let steps_to = LEVELS.map(|level| {
-            let first = |run: &&[T]| run.iter().position(|&f| f <= T::from_f64(level));
+            let first = |run: &Run<'_, T>| (0..len).position(|k| run.f(k) <= level);
             let steps = runs.iter().filter_map(first).map(|k| k as f64).collect();
             median_of(steps, count)
         });
@@ -129,7 +147,7 @@ mod tests {
         ];
         let stops: Vec<_> = runs.iter().map(|run| stop(run)).collect();
         assert_eq!(stops, [Some(3), Some(1), None, Some(2)]);
-        let score = Score::new("some", runs[..3].as_flattened(), 5);
+        let score = Score::new("some", runs[..3].as_flattened(), 5, &[0.0; 3]);
         assert_eq!(score.stop_quartiles, [Some(2.0), Some(3.0), None]);
         assert_eq!(
             (score.stop_mean, score.stopped, score.rises),
@@ -137,6 +155,10 @@ mod tests {
         );
         assert_eq!(score.f_at_stop, [Some(1.00025), Some(1.00025)]);
         assert_eq!(score.steps_to, [None; 3]);
+        let above = Score::new("same", runs[..3].as_flattened(), 5, &[0.0, 0.5, 0.2]);
+        assert_eq!(above.stop_quartiles, score.stop_quartiles);
+        assert_eq!(above.f_at_stop, [Some(0.75025); 2]);
+        assert_eq!(above.steps_to, [Some(2.0), Some(4.0), Some(4.0)]);
         assert!((score.f_at_100 - 0.100_000_333).abs() < 1e-8 && score.mean_f[0] == 1.0);
     }
 }

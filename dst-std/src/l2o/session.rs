@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::meta_adam::MetaAdam;
+use super::adam::Adam;
 use super::penalty::Penalty;
 use super::runs::Runner;
 use super::training::{Recipe, Trainer};
@@ -56,7 +56,7 @@ pub struct Line {
     pub step: usize,
     /// The sum of the losses of the segments.
     pub loss: f64,
-    /// Of the last validation; NaN before the first.
+    /// Of the validation after this step; NaN if there was none.
     pub validation: f64,
 }
 
@@ -256,11 +256,10 @@ impl Session {
     /// Goes on from the content of such a file. The error is a sentence without a subject.
     pub fn resume(course: Course, bytes: &[u8]) -> Result<Self, String> {
         let (file, mut notes) = open(bytes)?;
-        if let Some(there) = notes.remove(DIGEST) {
-            let tensors = VECTORS.map(|name| file.tensor(name).map_or(&[][..], |view| view.data()));
-            if there != digest(tensors, &notes) {
-                return Err("is damaged: its digest is that of another content".to_owned());
-            }
+        let there = notes.remove(DIGEST).ok_or("is no checkpoint of dst")?;
+        let tensors = VECTORS.map(|name| file.tensor(name).map_or(&[][..], |view| view.data()));
+        if there != digest(tensors, &notes) {
+            return Err("is damaged: its digest is that of another content".to_owned());
         }
         let mut session = Self::new(course);
         for (key, value) in session.notes() {
@@ -295,7 +294,7 @@ impl Session {
         };
         vector("theta", &mut session.trainer.theta)?;
         vector("best", &mut session.best)?;
-        let mut adam = MetaAdam::new(session.best.len());
+        let mut adam = Adam::new(session.best.len());
         vector("first", &mut adam.first)?;
         vector("second", &mut adam.second)?;
         adam.updates = number("updates")?;

@@ -2,7 +2,7 @@
 //!
 //! f(x) = (1/n)·Σ ln(1 + e^{zᵢ}) − yᵢzᵢ with z = Wx and labels y ∈ {0, 1}: the mean cross entropy. W has independent normal
 //! entries; the labels come from a sparse x*, some of them flipped. With fewer examples than variables the data can be
-//! separated, and inf f = 0 is not attained.
+//! separated, and inf f = 0 is not attained; with many more there is a minimum.
 //!
 //! One pass over W gives f and ∇f: row i is still in the cache when its residual σ(zᵢ) − yᵢ is known.
 
@@ -11,7 +11,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::data::random::{fill_normals_from, normal, uniform};
 use crate::linalg::Real;
-use crate::problems::largest_eigenvalue;
+use crate::problems::{largest_eigenvalue, minimise};
 
 /// Extents of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,20 +59,16 @@ impl<T: Real> Task<T> {
         }
     }
 
-    /// The extents.
-    pub fn size(&self) -> Size {
-        self.size
-    }
-
     /// Becomes problem number `index` of set `set`. Allocates nothing.
     pub fn draw(&mut self, set: u64, index: usize) {
         let Size { dim, samples } = self.size;
-        let stream = |offset: u64| STREAM + 3 * set + offset;
+        // Sets are numbered by products that may have wrapped around.
+        let stream = |first: u64| first.wrapping_add(set.wrapping_mul(3));
         for (l, truth) in self.truth.iter_mut().enumerate() {
             let at = (index * dim + l) as u64;
-            let there = uniform(stream(1), at) < DENSITY;
+            let there = uniform(stream(STREAM + 1), at) < DENSITY;
             *truth = if there {
-                normal(SPARSE_STREAM + 3 * set, at)
+                normal(stream(SPARSE_STREAM), at)
             } else {
                 0.0
             };
@@ -85,13 +81,13 @@ impl<T: Real> Task<T> {
             let pieces = row[..dim].chunks_mut(numbers.len());
             for ((piece, row), truth) in pieces.enumerate().zip(self.truth.chunks(512)) {
                 let numbers = &mut numbers[..row.len()];
-                fill_normals_from(stream(0), (at * dim + piece * 512) as u64, numbers);
+                fill_normals_from(stream(STREAM), (at * dim + piece * 512) as u64, numbers);
                 for ((to, &w), &truth) in row.iter_mut().zip(&*numbers).zip(truth) {
                     *to = T::from_f64(w);
                     z += w * truth;
                 }
             }
-            let flipped = uniform(stream(2), at as u64) < FLIPPED;
+            let flipped = uniform(stream(STREAM + 2), at as u64) < FLIPPED;
             *label = if (z >= 0.0) == flipped {
                 T::ZERO
             } else {
@@ -116,6 +112,18 @@ impl<T: Real> Task<T> {
                 *to = from.to_f64();
             }
         })
+    }
+}
+
+impl Size {
+    /// inf f of a problem of a set. Fewer random examples than variables can always be separated.
+    pub(super) fn infimum(self, set: u64, index: usize) -> f64 {
+        if self.samples <= self.dim {
+            return 0.0;
+        }
+        let mut task = Task::new(self);
+        task.draw(set, index);
+        minimise(&task, &vec![0.0; self.dim], 1e-6).f
     }
 }
 

@@ -10,12 +10,12 @@ use std::sync::Mutex;
 
 use dst_core::{Error, HeapMemory, Integrator, Map, System};
 
-use super::meta_adam::MetaAdam;
+use super::adam::Adam;
 use super::model::Model;
-use super::optimiser::{Feed, Optimiser};
+use super::optimiser::{self, Feed, Optimiser};
 use super::penalty::{Found, Penalty, Term};
 use super::task::{Size, Task};
-use super::workshop::Workshop;
+use super::workshop::{self, Workshop};
 use crate::linalg::Real;
 use crate::linalg::threads::each;
 
@@ -60,7 +60,17 @@ impl Recipe {
 
     /// Steps of a run, K.
     pub const fn horizon(&self) -> usize {
-        self.segments * self.steps
+        self.segments.saturating_mul(self.steps)
+    }
+
+    /// About the memory that a training takes in single precision, in bytes. Sizes that no machine has room for can be asked
+    /// about.
+    pub fn bytes(&self, threads: usize) -> f64 {
+        let [dim, samples] = [self.size.dim, self.size.samples].map(|n| n as f64);
+        let state = optimiser::PER_VARIABLE as f64 * dim;
+        let seat = dim * samples + state + self.horizon() as f64;
+        let desk = self.steps as f64 * (state + workshop::PER_VARIABLE as f64 * dim);
+        4.0 * (self.batch as f64 * seat + threads as f64 * desk)
     }
 }
 
@@ -71,7 +81,7 @@ pub struct Report {
     pub losses: Vec<f64>,
     /// Mean f at the end of the runs.
     pub last: f64,
-    /// Stops that the penalty saw, and those without a derivative.
+    /// Stops that the penalty saw and could differentiate.
     pub stops: usize,
     /// Stops without a derivative.
     pub flat: usize,
@@ -82,6 +92,8 @@ pub struct Report {
 /// A problem of the batch and where its run stands.
 struct Seat<T> {
     task: Task<T>,
+    /// inf f, if the penalty asks for it.
+    least: T,
     state: Vec<T>,
     /// f(x_0), f(x_1), … as far as the run is.
     values: Vec<T>,
@@ -119,9 +131,9 @@ impl<T: Real> Desk<T> {
 pub struct Trainer<T> {
     recipe: Recipe,
     /// The weights.
-    pub theta: Vec<T>,
+    pub(super) theta: Vec<T>,
     /// The state of their optimiser.
-    pub adam: MetaAdam<T>,
+    pub(super) adam: Adam<T>,
     seats: Vec<Seat<T>>,
     desks: Mutex<Vec<Desk<T>>>,
     sum: Vec<T>,
@@ -148,6 +160,7 @@ impl<T: Real> Trainer<T> {
             .map_or_else(|| desk().last.len(), |desk| desk.last.len());
         let seat = || Seat {
             task: task.clone(),
+            least: T::ZERO,
             state: vec![T::ZERO; states],
             values: Vec::with_capacity(recipe.horizon() + 1),
             gradient: vec![T::ZERO; theta.len()],
@@ -158,7 +171,7 @@ impl<T: Real> Trainer<T> {
         };
         Self {
             recipe,
-            adam: MetaAdam::new(theta.len()),
+            adam: Adam::new(theta.len()),
             seats: (0..recipe.batch).map(|_| seat()).collect(),
             desks: Mutex::new(desks),
             sum: vec![T::ZERO; theta.len()],
@@ -171,14 +184,20 @@ impl<T: Real> Trainer<T> {
         }
     }
 
-    /// How it trains.
-    pub fn recipe(&self) -> &Recipe {
-        &self.recipe
+    /// The weights.
+    pub fn theta(&self) -> &[T] {
+        &self.theta
     }
 
     /// Draws the problems of the next step: set number `set`.
     pub fn draw(&mut self, set: u64) {
-        each(&mut self.seats, &|index, seat| seat.task.draw(set, index));
+        let Recipe { size, penalty, .. } = self.recipe;
+        each(&mut self.seats, &|index, seat| {
+            seat.task.draw(set, index);
+            if matches!(penalty, Penalty::Target { .. }) {
+                seat.least = T::from_f64(size.infimum(set, index));
+            }
+        });
     }
 
     /// One training step on the problems drawn; `number` counts the steps, for penalties that begin later. On an error (a
@@ -322,7 +341,7 @@ impl<T: Real> Job<'_, T> {
         seat.found = if seat.stopped {
             Found::Nothing
         } else {
-            self.penalty.find(&seat.values, from)
+            self.penalty.find(&seat.values, from, seat.least)
         };
         seat.stopped |= seat.found != Found::Nothing;
         let mean = T::ONE / T::from_count(self.recipe.batch);

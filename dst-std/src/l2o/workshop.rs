@@ -1,7 +1,8 @@
 //! What the network needs besides its weights, made once for many steps: aligned copies of the weights, room for a tile, and *pages*, on which
 //! the forward pass leaves what the transpose would otherwise compute again.
 
-use super::kernel::{Gates, HIDDEN, Kept, Rows, Sources, TILE, Transposed, WIDTH, add_scaled};
+use super::gates::Kept;
+use super::kernel::{Gates, HIDDEN, Rows, Sources, TILE, Transposed, WIDTH, add_scaled};
 use super::model::CellParts;
 use crate::linalg::{Ahead, Real};
 
@@ -39,6 +40,9 @@ impl<T: Real> Trace<T> {
         }
     }
 }
+
+/// Numbers that a page takes per variable.
+pub(super) const PER_VARIABLE: usize = size_of::<Trace<f32>>() / size_of::<f32>() / TILE;
 
 /// A layer's weights, or their cotangents, where no vector lies across two lines of the cache.
 #[derive(Clone, Debug)]
@@ -135,7 +139,7 @@ fn add_gates<T: Real>(to: &mut [Gates<T>], from: &[Gates<T>]) {
 /// What the steps of an optimiser need besides the weights, made once.
 #[derive(Clone, Debug)]
 pub struct Workshop<T> {
-    pub(super) bench: Bench<T>,
+    pub(super) bench: Workbench<T>,
     /// For steps that leave nothing behind.
     pub(super) trace: Trace<T>,
     pub(super) tiles: usize,
@@ -152,7 +156,7 @@ pub struct Workshop<T> {
 /// Where a tile is worked on.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(super) struct Bench<T> {
+pub(super) struct Workbench<T> {
     pub(super) cells: [Cell<T>; 2],
     pub(super) bars: [Cell<T>; 2],
     pub(super) transposed: [Transposed<T>; 2],
@@ -167,12 +171,12 @@ pub(super) struct Bench<T> {
 
 impl<T: Real> Workshop<T> {
     /// For problems of `dim` variables. With `pages`, so many steps in a row need no second forward pass on the way back;
-    /// a page takes some 1600 bytes per variable in single precision.
+    /// a page takes some 1400 bytes per variable in single precision.
     pub fn new(dim: usize, pages: usize) -> Box<Self> {
         let tiles = dim.div_ceil(TILE);
         let rows = [[T::ZERO; WIDTH]; TILE];
         let none = [[T::ZERO; WIDTH]; 4];
-        let bench = Bench {
+        let bench = Workbench {
             cells: [Cell::new(), Cell::new()],
             bars: [Cell::new(), Cell::new()],
             transposed: [[[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4]; 2],
@@ -192,6 +196,11 @@ impl<T: Real> Workshop<T> {
             versions: vec![0; pages],
             version: 0,
         })
+    }
+
+    /// Is there room for a problem of this size? Pages are made for one size, the rest for any.
+    pub(super) fn fits(&self, dim: usize) -> bool {
+        self.stamps.is_empty() || self.tiles == dim.div_ceil(TILE)
     }
 
     /// The page for step t, if there are any.

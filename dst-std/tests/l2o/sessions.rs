@@ -3,7 +3,7 @@
 use dst_std::l2o::{Course, Model, Penalty, Session};
 
 use crate::descending;
-use crate::training::small;
+use crate::training::{TARGET, small};
 
 fn course(model: Model, penalty: Penalty) -> Course {
     Course {
@@ -37,6 +37,7 @@ fn resumed_is_as_uninterrupted() {
         (Model::Dm, Penalty::None),
         (Model::RnnProp, Penalty::Literal { weight: 1.0 }),
         (Model::RnnProp, Penalty::Guarded { from: 2 }),
+        (Model::RnnProp, TARGET),
     ] {
         let course = course(model, penalty);
         let mut whole = Session::new(course);

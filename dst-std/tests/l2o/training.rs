@@ -1,6 +1,8 @@
 //! A training step: threads, penalties.
 
-use dst_std::l2o::{Feed, Model, Penalty, Recipe, Report, Size, Trainer};
+use dst_std::l2o::{
+    Feed, Model, Optimiser, Penalty, Recipe, Report, Size, Task, Trainer, Workshop,
+};
 use dst_std::linalg::threads;
 
 use crate::{descending, distance, weights};
@@ -22,6 +24,11 @@ pub(crate) fn small(model: Model, penalty: Penalty) -> Recipe {
     }
 }
 
+pub(crate) const TARGET: Penalty = Penalty::Target {
+    level: 0.1,
+    from: 1,
+};
+
 /// Two training steps: the weights, and the reports.
 fn two_steps(recipe: Recipe, theta: &[f32], count: usize) -> (Vec<u32>, Vec<Report>) {
     let steps = || {
@@ -37,7 +44,11 @@ fn two_steps(recipe: Recipe, theta: &[f32], count: usize) -> (Vec<u32>, Vec<Repo
         });
         let reports = reports.collect();
         (
-            trainer.theta.iter().map(|theta| theta.to_bits()).collect(),
+            trainer
+                .theta()
+                .iter()
+                .map(|theta| theta.to_bits())
+                .collect(),
             reports,
         )
     };
@@ -60,13 +71,17 @@ fn a_trainer_may_move_to_more_threads() {
 fn any_number_of_threads_gives_the_same_bits() {
     for model in Model::ALL {
         for feed in [Feed::Detached, Feed::Full] {
-            for penalty in [
-                Penalty::None,
-                Penalty::Literal { weight: 1.0 },
-                Penalty::Guarded { from: 0 },
+            // The last one has more examples than variables, and so a minimum that the level stands above.
+            for (penalty, samples) in [
+                (Penalty::None, 6),
+                (Penalty::Literal { weight: 1.0 }, 6),
+                (Penalty::Guarded { from: 0 }, 6),
+                (TARGET, 6),
+                (TARGET, 100),
             ] {
                 let recipe = Recipe {
                     feed,
+                    size: Size { dim: 40, samples },
                     ..small(model, penalty)
                 };
                 let theta = match model {
@@ -138,4 +153,52 @@ fn the_guarded_penalty_is_the_literal_one_at_the_length_of_the_loss() {
     // Before its time it is not there.
     let (early, before) = first(Penalty::Guarded { from: 3 }, 2);
     assert_eq!((early, before.stops), (plain, 0));
+}
+
+/// The target penalty puts weight on f at the stop alone, above inf f where there is a minimum, and has the length of the loss.
+#[test]
+fn the_target_penalty_counts_from_the_infimum() {
+    let size = Size {
+        dim: 4,
+        samples: 60,
+    };
+    let of = |level: f64| {
+        let recipe = Recipe {
+            size,
+            segments: 1,
+            steps: 40,
+            ..small(Model::RnnProp, Penalty::Target { level, from: 0 })
+        };
+        let theta = descending().into_iter().map(f64::from).collect();
+        let mut trainer = Trainer::<f64>::new(recipe, theta);
+        trainer.draw(0);
+        let report = trainer.step(0).unwrap().clone();
+        (trainer.gradient().to_vec(), report)
+    };
+    let (high, low) = (of(0.1), of(1e-2));
+    println!("{:?}\n{:?}", high.1, low.1);
+    // No f comes near these levels: it is the distance to the least f that does.
+    assert!(low.1.last > 0.1, "{}", low.1.last);
+    assert_eq!((high.1.stops, low.1.stops), (5, 5));
+    assert!(high.1.mean_stop < low.1.mean_stop && low.1.mean_stop < 40.0);
+    let (nothing, none) = of(1e-12);
+    assert_eq!(none.stops, 0);
+    // Twice the length of the loss at the most, as both parts have the same.
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    for (gradient, _) in [&high, &low] {
+        let extra: Vec<f64> = gradient.iter().zip(&nothing).map(|(a, b)| a - b).collect();
+        let ratio = norm(&extra) / norm(&nothing);
+        assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "a workshop for the variables of the objective")]
+fn a_workshop_of_another_size() {
+    let task = Task::<f32>::new(Size {
+        dim: 100,
+        samples: 2,
+    });
+    let mut workshop = Workshop::new(40, 3);
+    let _ = Optimiser::new(Model::Dm, &task, Feed::Detached, &mut workshop);
 }

@@ -72,11 +72,7 @@ impl Config {
 }
 
 fn contests(dim: usize, problems: usize, steps: usize) -> Vec<(String, Contest)> {
-    let contest = |dim| Contest {
-        size: size(dim),
-        problems,
-        steps,
-    };
+    let contest = |dim| Contest::new(size(dim), problems, steps);
     vec![
         (format!("d = {dim}, as trained"), contest(dim)),
         (

@@ -1,25 +1,25 @@
-//! Adam on the weights of a network, as PyTorch does it.
+//! Adam, as PyTorch does it: on the weights of a network, and as a method to compare with.
 
 use crate::linalg::Real;
 
 /// First and second moments of the gradient, and how many there were.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MetaAdam<T> {
+pub(super) struct Adam<T> {
     /// Number of updates made.
-    pub updates: u64,
+    pub(super) updates: u64,
     /// First moments.
-    pub first: Vec<T>,
+    pub(super) first: Vec<T>,
     /// Second moments.
-    pub second: Vec<T>,
+    pub(super) second: Vec<T>,
 }
 
 const FIRST: f64 = 0.9;
 const SECOND: f64 = 0.999;
 const TINY: f64 = 1e-8;
 
-impl<T: Real> MetaAdam<T> {
+impl<T: Real> Adam<T> {
     /// For so many weights, at rest.
-    pub fn new(weights: usize) -> Self {
+    pub(super) fn new(weights: usize) -> Self {
         Self {
             updates: 0,
             first: vec![T::ZERO; weights],
@@ -28,7 +28,7 @@ impl<T: Real> MetaAdam<T> {
     }
 
     /// θ ← θ − rate·m̂/(√v̂ + ε)
-    pub fn update(&mut self, theta: &mut [T], gradient: &[T], rate: f64) {
+    pub(super) fn update(&mut self, theta: &mut [T], gradient: &[T], rate: f64) {
         self.updates += 1;
         let unbias = |beta: f64| 1.0 - beta.powi(self.updates.min(1 << 30) as i32);
         let step = T::from_f64(rate / unbias(FIRST));
@@ -51,7 +51,7 @@ mod tests {
     /// The first step of Adam has the size of the rate, whatever the gradient; one more with the same gradient, too.
     #[test]
     fn first_steps() {
-        let mut adam = MetaAdam::new(3);
+        let mut adam = Adam::new(3);
         let mut theta = [1.0_f64; 3];
         for _ in 0..2 {
             adam.update(&mut theta, &[1e-3, -5.0, 0.0], 0.1);
