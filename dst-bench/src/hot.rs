@@ -8,7 +8,7 @@ use dst_core::checkpoint::{Action, Mark, Schedule};
 use dst_core::{Crossing, Euler, HeapMemory, Integrator, Mode, Objective, formula};
 use dst_std::data::{Shape, read_libsvm, synthetic};
 use dst_std::experiments::validation::{Basis, Problem};
-use dst_std::l2o::{Model, Recipe, Size, Trainer};
+use dst_std::l2o::{Family, Model, Recipe, Trainer};
 use dst_std::linalg::Operator;
 use dst_std::linalg::symmetric::Symmetric;
 use dst_std::problems::{Margins, SmoothSvm};
@@ -113,10 +113,7 @@ const BACKWARD_EPSILON: f64 = 4.45e-5;
 
 fn lstm_steps() -> Box<dyn FnMut()> {
     let recipe = Recipe {
-        size: Size {
-            dim: 64,
-            samples: 32,
-        },
+        family: Family::new(64, 32),
         batch: 1,
         segments: 1,
         ..Recipe::paper(Model::RnnProp)

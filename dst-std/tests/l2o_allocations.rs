@@ -3,7 +3,7 @@
 use std::alloc::System;
 use std::hint::black_box;
 
-use dst_std::l2o::{Feed, Model, Penalty, Recipe, Size, Trainer};
+use dst_std::l2o::{Family, Feed, Model, Penalty, Recipe, Trainer};
 use dst_std::linalg::threads;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -41,10 +41,7 @@ fn nothing_is_allocated_after_the_first_step() {
                     model,
                     feed,
                     penalty,
-                    size: Size {
-                        dim: 40,
-                        samples: 6,
-                    },
+                    family: Family::new(40, 6),
                     batch: 8,
                     segments: 2,
                     steps: 5,

@@ -9,7 +9,7 @@ use dst_core::adapt::{AdamOla, OlaConfig};
 use dst_core::{Crossing, DEFAULT_MAX_STEPS, Objective};
 use dst_std::data::{Shape, synthetic};
 use dst_std::experiments::validation::{Basis, Instance, Method, Problem, Run, Slots};
-use dst_std::l2o::{Model, Recipe, Size, Trainer};
+use dst_std::l2o::{Family, Model, Recipe, Trainer};
 use dst_std::linalg::threads;
 use dst_std::ode::{Options, event_gradient};
 use dst_std::problems::{Margins, SmoothSvm};
@@ -192,10 +192,7 @@ fn ola(data: &str, iterations: usize) -> Done {
 fn l2o(batch: usize, dim: usize) -> Done {
     let recipe = Recipe {
         batch,
-        size: Size {
-            dim,
-            samples: dim / 2,
-        },
+        family: Family::new(dim, dim / 2),
         rate: 1e-3,
         ..Recipe::paper(Model::RnnProp)
     };

@@ -12,7 +12,7 @@ use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::experiments::l2o::{Entry, Kind, Table, table as shown};
 use crate::l2o::{
-    ASSETS, Asset, Contest, Course, Feed, Model, Penalty, Recipe, Session, Size, Trained, bench,
+    ASSETS, Asset, Contest, Course, Family, Feed, Model, Penalty, Recipe, Session, Trained, bench,
 };
 use crate::linalg::threads;
 use crate::machine;
@@ -84,6 +84,29 @@ fn penalty(text: &str) -> Result<PenaltyName, String> {
     }
 }
 
+/// What the problems are like.
+#[derive(clap::Args)]
+struct Problem {
+    /// Variables of a problem.
+    #[arg(long, value_name = "D", default_value = "512", value_parser = positive_count, allow_hyphen_values = true)]
+    dim: usize,
+    /// Examples of a problem.
+    #[arg(long, value_name = "N", default_value = "256", value_parser = positive_count, allow_hyphen_values = true)]
+    samples: usize,
+    /// Standard deviation of the data: how far a step of a network, which is bounded by 0.1, reaches.
+    #[arg(long, value_name = "S", default_value = "1", value_parser = positive, allow_hyphen_values = true)]
+    spread: f64,
+}
+
+impl Problem {
+    fn family(&self) -> Family {
+        Family {
+            spread: self.spread,
+            ..Family::new(self.dim, self.samples)
+        }
+    }
+}
+
 /// Train a network on random logistic regressions.
 ///
 /// Writes the weights that did best on a validation set to FILE.safetensors, one line per step to FILE.csv, and, every two
@@ -107,12 +130,8 @@ struct Train {
     /// Training steps.
     #[arg(long, value_name = "N", default_value = "500", value_parser = positive_count, allow_hyphen_values = true)]
     steps: usize,
-    /// Variables of a problem.
-    #[arg(long, value_name = "D", default_value = "512", value_parser = positive_count, allow_hyphen_values = true)]
-    dim: usize,
-    /// Examples of a problem.
-    #[arg(long, value_name = "N", default_value = "256", value_parser = positive_count, allow_hyphen_values = true)]
-    samples: usize,
+    #[command(flatten)]
+    problem: Problem,
     /// Problems per training step.
     #[arg(long, value_name = "B", default_value = "64", value_parser = positive_count, allow_hyphen_values = true)]
     batch: usize,
@@ -167,10 +186,7 @@ impl Train {
                     from: self.warm_up,
                 },
             },
-            size: Size {
-                dim: self.dim,
-                samples: self.samples,
-            },
+            family: self.problem.family(),
             batch: self.batch,
             segments: self.segments,
             steps: self.segment_steps,
@@ -350,12 +366,8 @@ struct Test {
     /// Files of dst l2o train, or names of networks of the program (rnnprop-1); all of those if not given.
     #[arg(long, value_name = "FILE|NAME", num_args = 1..)]
     weights: Vec<String>,
-    /// Variables of a problem.
-    #[arg(long, value_name = "D", default_value = "512", value_parser = positive_count, allow_hyphen_values = true)]
-    dim: usize,
-    /// Examples of a problem.
-    #[arg(long, value_name = "N", default_value = "256", value_parser = positive_count, allow_hyphen_values = true)]
-    samples: usize,
+    #[command(flatten)]
+    problem: Problem,
     /// Number of problems.
     #[arg(long, value_name = "P", default_value = "256", value_parser = positive_count, allow_hyphen_values = true)]
     problems: usize,
@@ -391,11 +403,7 @@ fn networks(names: &[String]) -> Result<Vec<(String, Trained)>, Failure> {
 
 fn test(args: &Test) -> Result<(), Failure> {
     let networks = networks(&args.weights)?;
-    let size = Size {
-        dim: args.dim,
-        samples: args.samples,
-    };
-    let contest = Contest::new(size, args.problems, args.steps);
+    let contest = Contest::new(args.problem.family(), args.problems, args.steps);
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
     let progress = if args.speech.quiet {
         Progress::hidden()
@@ -433,7 +441,7 @@ fn test(args: &Test) -> Result<(), Failure> {
         }
         Ok(Table {
             name: format!("{} problems", args.problems),
-            dim: args.dim,
+            dim: args.problem.dim,
             entries,
         })
     };
@@ -442,7 +450,7 @@ fn test(args: &Test) -> Result<(), Failure> {
         writeln!(
             to,
             "{} problems of {} examples in {} variables, {} steps from x = 0. N: f falls by 1e-5 or less, or rises.\n",
-            args.problems, args.samples, args.dim, args.steps
+            args.problems, args.problem.samples, args.problem.dim, args.steps
         )?;
         write!(to, "{}", shown(&table).to_text())
     })
@@ -472,10 +480,7 @@ struct Measure {
 fn measure(args: &Measure) -> Result<(), Failure> {
     let recipe = Recipe {
         batch: args.batch,
-        size: Size {
-            dim: args.dim,
-            samples: args.dim.div_ceil(2),
-        },
+        family: Family::new(args.dim, args.dim.div_ceil(2)),
         rate: 1e-3,
         ..Recipe::paper(args.model.model())
     };

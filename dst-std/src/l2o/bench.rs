@@ -66,13 +66,13 @@ pub fn bench(recipe: Recipe, repeats: usize) -> Result<Bench, Error> {
     seconds.sort_by(f64::total_cmp);
     let (least, most) = (seconds[0], seconds[seconds.len() - 1]);
     let median = 0.5 * (seconds[(seconds.len() - 1) / 2] + seconds[seconds.len() / 2]);
-    let coordinates = (recipe.size.dim * recipe.batch * recipe.horizon()) as f64;
+    let coordinates = (recipe.family.dim * recipe.batch * recipe.horizon()) as f64;
     let gflop = coordinates * operations(recipe.model) / 1e9;
     Ok(Bench {
         model: recipe.model.name(),
         size: [
-            recipe.size.dim,
-            recipe.size.samples,
+            recipe.family.dim,
+            recipe.family.samples,
             recipe.batch,
             recipe.segments,
             recipe.steps,

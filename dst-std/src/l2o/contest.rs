@@ -7,14 +7,14 @@ use super::optimiser;
 use super::runs::{Classical, Runner, StepSize};
 use super::score::Score;
 use super::session::{TEST, TUNING};
-use super::task::Size;
+use super::task::Family;
 use crate::linalg::threads::each;
 
 /// The problems of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contest {
-    /// Extents of the problems.
-    pub(crate) size: Size,
+    /// What the problems are like.
+    pub(crate) family: Family,
     /// How many.
     pub(crate) problems: usize,
     /// Steps of a run.
@@ -30,9 +30,9 @@ const ADAM_GRID: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 
 impl Contest {
     /// On so many problems, with runs of so many steps.
-    pub const fn new(size: Size, problems: usize, steps: usize) -> Self {
+    pub const fn new(family: Family, problems: usize, steps: usize) -> Self {
         Self {
-            size,
+            family,
             problems,
             steps,
             set: TEST,
@@ -42,8 +42,13 @@ impl Contest {
 
     /// About the memory that it takes, in bytes. Sizes that no machine has room for can be asked about.
     pub fn bytes(&self, threads: usize) -> f64 {
-        let [dim, samples, problems, steps] =
-            [self.size.dim, self.size.samples, self.problems, self.steps].map(|n| n as f64);
+        let [dim, samples, problems, steps] = [
+            self.family.dim,
+            self.family.samples,
+            self.problems,
+            self.steps,
+        ]
+        .map(|n| n as f64);
         // Problems with more examples than variables are also minimised, in double precision.
         let task = dim * samples * if samples > dim { 3.0 } else { 1.0 };
         let desk = task + 8.0 * optimiser::PER_VARIABLE as f64 * dim;
@@ -54,7 +59,7 @@ impl Contest {
         let least = self.least.get_or_init(|| {
             let mut least = vec![0.0; self.problems];
             each(&mut least, &|index, least| {
-                *least = self.size.infimum(self.set, index);
+                *least = self.family.infimum(self.set, index);
             });
             least
         });
@@ -68,14 +73,14 @@ impl Contest {
     /// A learned method.
     pub fn learned(&self, name: impl Into<String>, model: Model, theta: &[f32]) -> Score {
         let mut values = self.room();
-        Runner::new(model, self.size, self.steps).learned(theta, self.set, &mut values);
+        Runner::new(model, self.family, self.steps).learned(theta, self.set, &mut values);
         self.score(name, &values)
     }
 
     /// A classical method.
     pub fn classical(&self, method: Classical) -> Score {
         let mut values = self.room();
-        method.run(self.size, self.set, self.steps + 1, &mut values);
+        method.run(self.family, self.set, self.steps + 1, &mut values);
         self.score(method.title(), &values)
     }
 
@@ -83,7 +88,7 @@ impl Contest {
     pub fn tuned_adam(&self) -> Classical {
         let tuning = Self {
             set: TUNING,
-            ..Self::new(self.size, self.problems.min(32), self.steps.min(100))
+            ..Self::new(self.family, self.problems.min(32), self.steps.min(100))
         };
         let (mut best, mut least) = (ADAM_GRID[0], f64::INFINITY);
         for alpha in ADAM_GRID {
@@ -114,11 +119,7 @@ mod tests {
     /// More examples than variables: f comes down to its least value, which Newton's method knows, and not to zero.
     #[test]
     fn values_are_told_above_the_infimum() {
-        let size = Size {
-            dim: 4,
-            samples: 80,
-        };
-        let contest = Contest::new(size, 6, 3000);
+        let contest = Contest::new(Family::new(4, 80), 6, 3000);
         let score = contest.classical(Classical::Nag(StepSize::OverL));
         let last = score.mean_f[3000];
         println!("{} … {last:e}, {:?}", score.mean_f[0], score.steps_to);
@@ -127,7 +128,7 @@ mod tests {
         assert!(least.iter().all(|&least| least > 0.05), "{least:?}");
         assert!((score.mean_f[0] + least.iter().sum::<f64>() / 6.0 - 2.0_f64.ln()).abs() < 1e-6);
         // And with fewer they are what they are.
-        let contest = Contest::new(Size { dim: 8, samples: 4 }, 3, 10);
+        let contest = Contest::new(Family::new(8, 4), 3, 10);
         let score = contest.classical(Classical::Gd(StepSize::OverL));
         assert!((score.mean_f[0] - 2.0_f64.ln()).abs() < 1e-6);
     }

@@ -54,7 +54,7 @@ pub use penalty::{EPSILON, Penalty};
 pub use runs::{Classical, StepSize};
 pub use score::{LEVELS, Score};
 pub use session::{Course, Line, Session};
-pub use task::{Size, Task};
+pub use task::{Family, Task};
 pub use training::{Recipe, Report, Trainer};
 pub use weights::{Notes, Trained};
 pub use workshop::Workshop;

@@ -7,7 +7,7 @@ use dst_core::{Error, HeapMemory, Integrator, Map, Objective, System, Uniform};
 use super::adam::Adam;
 use super::model::Model;
 use super::optimiser::{Feed, Optimiser};
-use super::task::{Size, Task};
+use super::task::{Family, Task};
 use super::workshop::Workshop;
 use crate::linalg::Real;
 use crate::linalg::threads::each;
@@ -15,7 +15,7 @@ use crate::linalg::threads::each;
 /// Where runs are made: memory for as many at a time as there are threads.
 pub(super) struct Runner<T> {
     model: Model,
-    size: Size,
+    family: Family,
     steps: usize,
     desks: Mutex<Vec<Desk<T>>>,
 }
@@ -28,9 +28,9 @@ struct Desk<T> {
 }
 
 impl<T: Real> Desk<T> {
-    fn new(model: Model, size: Size) -> Self {
-        let task = Task::new(size);
-        let mut workshop = Workshop::new(size.dim, 0);
+    fn new(model: Model, family: Family) -> Self {
+        let task = Task::new(family);
+        let mut workshop = Workshop::new(family.dim, 0);
         let optimiser = Optimiser::new(model, &task, Feed::Detached, &mut workshop);
         let memory = HeapMemory::new(&Map.until(-T::MAX), &optimiser, 1);
         let state = vec![T::ZERO; optimiser.dims().states];
@@ -44,11 +44,11 @@ impl<T: Real> Desk<T> {
 }
 
 impl<T: Real> Runner<T> {
-    /// For runs of so many steps on problems of this size, from x = 0.
-    pub(super) fn new(model: Model, size: Size, steps: usize) -> Self {
+    /// For runs of so many steps on problems of this family, from x = 0.
+    pub(super) fn new(model: Model, family: Family, steps: usize) -> Self {
         Self {
             model,
-            size,
+            family,
             steps,
             desks: Mutex::new(Vec::new()),
         }
@@ -72,7 +72,7 @@ impl<T: Real> Runner<T> {
     /// A desk that is free, or a new one: there will be as many as threads.
     fn take(&self) -> Desk<T> {
         let desk = self.desks.lock().expect("no thread panics").pop();
-        desk.unwrap_or_else(|| Desk::new(self.model, self.size))
+        desk.unwrap_or_else(|| Desk::new(self.model, self.family))
     }
 
     fn give(&self, desk: Desk<T>) {
@@ -88,7 +88,7 @@ impl<T: Real> Runner<T> {
             state,
         } = desk;
         let optimiser = Optimiser::new(self.model, &*task, Feed::Detached, workshop);
-        let x0 = vec![T::ZERO; self.size.dim];
+        let x0 = vec![T::ZERO; self.family.dim];
         optimiser.start(&x0, state);
         let plan = Map
             .until(-T::MAX)
@@ -140,12 +140,12 @@ impl Classical {
     }
 
     /// The values of f along the runs on the first problems of a set, as [`Runner::learned`] writes them.
-    pub(super) fn run<T: Real>(self, size: Size, set: u64, len: usize, values: &mut [T]) {
+    pub(super) fn run<T: Real>(self, family: Family, set: u64, len: usize, values: &mut [T]) {
         let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(len).collect();
         let tasks = Mutex::new(Vec::new());
         each(&mut runs, &|index, values| {
             let task = tasks.lock().expect("no thread panics").pop();
-            let mut task = task.unwrap_or_else(|| Task::new(size));
+            let mut task = task.unwrap_or_else(|| Task::new(family));
             task.draw(set, index);
             self.on(&task, values);
             tasks.lock().expect("no thread panics").push(task);

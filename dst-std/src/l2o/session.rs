@@ -104,7 +104,7 @@ impl Session {
             best_validation: f64::INFINITY,
             best_step: 0,
             log: HEADER.to_owned(),
-            validator: Runner::new(recipe.model, recipe.size, recipe.horizon()),
+            validator: Runner::new(recipe.model, recipe.family, recipe.horizon()),
             values: vec![0.0; course.validation_problems * (recipe.horizon() + 1)],
         }
     }
@@ -215,8 +215,9 @@ impl Session {
             ("model", recipe.model.name().to_owned()),
             ("penalty", penalty),
             ("feed", format!("{:?}", recipe.feed)),
-            ("dim", recipe.size.dim.to_string()),
-            ("samples", recipe.size.samples.to_string()),
+            ("dim", recipe.family.dim.to_string()),
+            ("samples", recipe.family.samples.to_string()),
+            ("spread", recipe.family.spread.to_string()),
             ("batch", recipe.batch.to_string()),
             ("segments", recipe.segments.to_string()),
             ("steps_per_segment", recipe.steps.to_string()),

@@ -13,13 +13,15 @@ use crate::data::random::{fill_normals_from, normal, uniform};
 use crate::linalg::Real;
 use crate::problems::{largest_eigenvalue, minimise};
 
-/// Extents of a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+/// What problems are like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Family {
     /// Variables, d.
     pub dim: usize,
     /// Examples, n.
     pub samples: usize,
+    /// Standard deviation of the entries of W. As the steps of a network are bounded, this is how far a step can reach.
+    pub spread: f64,
 }
 
 /// Streams of random numbers from which the problems of set `j` are made: the convention of the reference scripts.
@@ -37,7 +39,7 @@ const PAD: usize = 16;
 /// One problem.
 #[derive(Clone, Debug)]
 pub struct Task<T> {
-    size: Size,
+    family: Family,
     stride: usize,
     /// W, row by row, filled up with zeros to whole vectors and to a multiple of [`ROWS`].
     data: Vec<T>,
@@ -47,21 +49,25 @@ pub struct Task<T> {
 }
 
 impl<T: Real> Task<T> {
-    /// Room for a problem of this size.
-    pub fn new(size: Size) -> Self {
-        let stride = size.dim.next_multiple_of(PAD);
+    /// Room for a problem of this family.
+    pub fn new(family: Family) -> Self {
+        let stride = family.dim.next_multiple_of(PAD);
         Self {
-            size,
+            family,
             stride,
-            data: vec![T::ZERO; stride * size.samples.next_multiple_of(ROWS)],
-            labels: vec![T::ZERO; size.samples],
-            truth: vec![0.0; size.dim],
+            data: vec![T::ZERO; stride * family.samples.next_multiple_of(ROWS)],
+            labels: vec![T::ZERO; family.samples],
+            truth: vec![0.0; family.dim],
         }
     }
 
     /// Becomes problem number `index` of set `set`. Allocates nothing.
     pub fn draw(&mut self, set: u64, index: usize) {
-        let Size { dim, samples } = self.size;
+        let Family {
+            dim,
+            samples,
+            spread,
+        } = self.family;
         // Sets are numbered by products that may have wrapped around.
         let stream = |first: u64| first.wrapping_add(set.wrapping_mul(3));
         for (l, truth) in self.truth.iter_mut().enumerate() {
@@ -83,7 +89,7 @@ impl<T: Real> Task<T> {
                 let numbers = &mut numbers[..row.len()];
                 fill_normals_from(stream(STREAM), (at * dim + piece * 512) as u64, numbers);
                 for ((to, &w), &truth) in row.iter_mut().zip(&*numbers).zip(truth) {
-                    *to = T::from_f64(w);
+                    *to = T::from_f64(spread * w);
                     z += w * truth;
                 }
             }
@@ -98,11 +104,13 @@ impl<T: Real> Task<T> {
 
     /// λ_max of the Hessian at x = 0, which is WᵀW/(4n): the step size of the classical methods is its reciprocal.
     pub fn curvature_at_zero(&self) -> f64 {
-        let tape = vec![T::HALF; self.size.samples];
+        let tape = vec![T::HALF; self.family.samples];
         let mut scratch = vec![T::ZERO; self.scratch_len()];
-        let (mut single, mut product) =
-            (vec![T::ZERO; self.size.dim], vec![T::ZERO; self.size.dim]);
-        largest_eigenvalue(self.size.dim, |v, out| {
+        let (mut single, mut product) = (
+            vec![T::ZERO; self.family.dim],
+            vec![T::ZERO; self.family.dim],
+        );
+        largest_eigenvalue(self.family.dim, |v, out| {
             for (to, &v) in single.iter_mut().zip(v) {
                 *to = T::from_f64(v);
             }
@@ -115,7 +123,16 @@ impl<T: Real> Task<T> {
     }
 }
 
-impl Size {
+impl Family {
+    /// So many variables and examples, with entries of standard deviation 1.
+    pub const fn new(dim: usize, samples: usize) -> Self {
+        Self {
+            dim,
+            samples,
+            spread: 1.0,
+        }
+    }
+
     /// inf f of a problem of a set. Fewer random examples than variables can always be separated.
     pub(super) fn infimum(self, set: u64, index: usize) -> f64 {
         if self.samples <= self.dim {
@@ -226,12 +243,12 @@ impl<T: Real, F: Weigh<T>> WithSimd for Pass<'_, T, F> {
 
 impl<T: Real> Objective<T> for Task<T> {
     fn dim(&self) -> usize {
-        self.size.dim
+        self.family.dim
     }
 
     /// σ(z) of every row.
     fn tape_len(&self) -> usize {
-        self.size.samples
+        self.family.samples
     }
 
     fn scratch_len(&self) -> usize {
@@ -243,7 +260,7 @@ impl<T: Real> Objective<T> for Task<T> {
         let mut residuals = Residuals {
             labels: &self.labels,
             slopes: tape,
-            share: T::ONE / T::from_count(self.size.samples),
+            share: T::ONE / T::from_count(self.family.samples),
             sum: T::ZERO,
         };
         Arch::new().dispatch(Pass {
@@ -260,7 +277,7 @@ impl<T: Real> Objective<T> for Task<T> {
         let (wide, sum) = self.widen(v, scratch);
         let mut curvatures = Curvatures {
             slopes: tape,
-            share: T::ONE / T::from_count(self.size.samples),
+            share: T::ONE / T::from_count(self.family.samples),
         };
         Arch::new().dispatch(Pass {
             data: &self.data,

@@ -14,7 +14,7 @@ use super::adam::Adam;
 use super::model::Model;
 use super::optimiser::{self, Feed, Optimiser};
 use super::penalty::{Found, Penalty, Term};
-use super::task::{Size, Task};
+use super::task::{Family, Task};
 use super::workshop::{self, Workshop};
 use crate::linalg::Real;
 use crate::linalg::threads::each;
@@ -28,8 +28,8 @@ pub struct Recipe {
     pub feed: Feed,
     /// What is added to the loss.
     pub penalty: Penalty,
-    /// Extents of the problems.
-    pub size: Size,
+    /// What the problems are like.
+    pub family: Family,
     /// Problems per training step.
     pub batch: usize,
     /// Segments of a run.
@@ -47,10 +47,7 @@ impl Recipe {
             model,
             feed: Feed::Detached,
             penalty: Penalty::None,
-            size: Size {
-                dim: 512,
-                samples: 256,
-            },
+            family: Family::new(512, 256),
             batch: 64,
             segments: 5,
             steps: 20,
@@ -66,7 +63,7 @@ impl Recipe {
     /// About the memory that a training takes in single precision, in bytes. Sizes that no machine has room for can be asked
     /// about.
     pub fn bytes(&self, threads: usize) -> f64 {
-        let [dim, samples] = [self.size.dim, self.size.samples].map(|n| n as f64);
+        let [dim, samples] = [self.family.dim, self.family.samples].map(|n| n as f64);
         let state = optimiser::PER_VARIABLE as f64 * dim;
         let seat = dim * samples + state + self.horizon() as f64;
         let desk = self.steps as f64 * (state + workshop::PER_VARIABLE as f64 * dim);
@@ -114,7 +111,7 @@ struct Desk<T> {
 
 impl<T: Real> Desk<T> {
     fn new(recipe: &Recipe, task: &Task<T>) -> Self {
-        let mut workshop = Workshop::new(recipe.size.dim, recipe.steps);
+        let mut workshop = Workshop::new(recipe.family.dim, recipe.steps);
         let optimiser = Optimiser::new(recipe.model, task, recipe.feed, &mut workshop);
         let memory = HeapMemory::with_records(&Map.until(-T::MAX), &optimiser, recipe.steps);
         let last = vec![T::ZERO; optimiser.dims().states];
@@ -152,7 +149,7 @@ impl<T: Real> Trainer<T> {
             recipe.model.theta_len(),
             "weights of the model"
         );
-        let task = Task::new(recipe.size);
+        let task = Task::new(recipe.family);
         let desk = || Desk::new(&recipe, &task);
         let desks: Vec<Desk<T>> = (0..rayon::current_num_threads()).map(|_| desk()).collect();
         let states = desks
@@ -191,11 +188,13 @@ impl<T: Real> Trainer<T> {
 
     /// Draws the problems of the next step: set number `set`.
     pub fn draw(&mut self, set: u64) {
-        let Recipe { size, penalty, .. } = self.recipe;
+        let Recipe {
+            family, penalty, ..
+        } = self.recipe;
         each(&mut self.seats, &|index, seat| {
             seat.task.draw(set, index);
             if matches!(penalty, Penalty::Target { .. }) {
-                seat.least = T::from_f64(size.infimum(set, index));
+                seat.least = T::from_f64(family.infimum(set, index));
             }
         });
     }
@@ -313,7 +312,7 @@ impl<T: Real> Job<'_, T> {
         let end = self.first + steps;
         let optimiser = Optimiser::new(model, &seat.task, feed, &mut desk.workshop).until(end);
         if self.first == 0 {
-            let x0 = &mut desk.last[..self.recipe.size.dim];
+            let x0 = &mut desk.last[..self.recipe.family.dim];
             x0.fill(T::ZERO);
             optimiser.start(x0, &mut seat.state);
             seat.values.clear();

@@ -6,12 +6,12 @@ mod sessions;
 mod torch;
 mod training;
 
-use dst_std::l2o::{Model, Size, Task};
+use dst_std::l2o::{Family, Model, Task};
 use dst_std::linalg::Real;
 
 /// A problem of this size.
 fn task<T: Real>(dim: usize, samples: usize) -> Task<T> {
-    let mut task = Task::new(Size { dim, samples });
+    let mut task = Task::new(Family::new(dim, samples));
     task.draw(3, 1);
     task
 }

@@ -122,7 +122,7 @@ fn checkpoints_of_other_trainings_are_refused() {
     let mut others = [right; 5];
     others[0].recipe.model = Model::RnnProp;
     others[1].seed = 5;
-    others[2].recipe.size.dim += 1;
+    others[2].recipe.family.dim += 1;
     others[3].recipe.rate *= 2.0;
     others[4].recipe.penalty = Penalty::Literal { weight: 1.0 };
     for (other, key) in others

@@ -1,6 +1,6 @@
 //! A training step against PyTorch: losses and gradients of `peers/torch_reference.py`, and the first step at the paper's size.
 
-use dst_std::l2o::{Feed, Model, Penalty, Recipe, Size, Trainer};
+use dst_std::l2o::{Family, Feed, Model, Penalty, Recipe, Trainer};
 use dst_std::linalg::{Real, threads};
 use serde_json::Value;
 
@@ -25,10 +25,7 @@ fn errors<T: Real>(case: &Value) -> (f64, f64) {
             "literal" => Penalty::Literal { weight: 1.0 },
             _ => Penalty::None,
         },
-        size: Size {
-            dim: 40,
-            samples: 24,
-        },
+        family: Family::new(40, 24),
         batch: 4,
         segments: case["segments"].as_u64().unwrap() as usize,
         steps: 6,

@@ -1,7 +1,7 @@
 //! A training step: threads, penalties.
 
 use dst_std::l2o::{
-    Feed, Model, Optimiser, Penalty, Recipe, Report, Size, Task, Trainer, Workshop,
+    Family, Feed, Model, Optimiser, Penalty, Recipe, Report, Task, Trainer, Workshop,
 };
 use dst_std::linalg::threads;
 
@@ -13,10 +13,7 @@ pub(crate) fn small(model: Model, penalty: Penalty) -> Recipe {
         model,
         feed: Feed::Detached,
         penalty,
-        size: Size {
-            dim: 40,
-            samples: 6,
-        },
+        family: Family::new(40, 6),
         batch: 5,
         segments: 2,
         steps: 12,
@@ -81,7 +78,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             ] {
                 let recipe = Recipe {
                     feed,
-                    size: Size { dim: 40, samples },
+                    family: Family::new(40, samples),
                     ..small(model, penalty)
                 };
                 let theta = match model {
@@ -158,13 +155,10 @@ fn the_guarded_penalty_is_the_literal_one_at_the_length_of_the_loss() {
 /// The target penalty puts weight on f at the stop alone, above inf f where there is a minimum, and has the length of the loss.
 #[test]
 fn the_target_penalty_counts_from_the_infimum() {
-    let size = Size {
-        dim: 4,
-        samples: 60,
-    };
+    let family = Family::new(4, 60);
     let of = |level: f64| {
         let recipe = Recipe {
-            size,
+            family,
             segments: 1,
             steps: 40,
             ..small(Model::RnnProp, Penalty::Target { level, from: 0 })
@@ -195,10 +189,7 @@ fn the_target_penalty_counts_from_the_infimum() {
 #[test]
 #[should_panic(expected = "a workshop for the variables of the objective")]
 fn a_workshop_of_another_size() {
-    let task = Task::<f32>::new(Size {
-        dim: 100,
-        samples: 2,
-    });
+    let task = Task::<f32>::new(Family::new(100, 2));
     let mut workshop = Workshop::new(40, 3);
     let _ = Optimiser::new(Model::Dm, &task, Feed::Detached, &mut workshop);
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::l2o::{
-    ASSETS, Asset, Contest, Course, EPSILON, Feed, Model, Penalty, Recipe, Score, Session, Size,
+    ASSETS, Asset, Contest, Course, EPSILON, Family, Feed, Model, Penalty, Recipe, Score, Session,
     Trained,
 };
 use crate::report::Section;
@@ -26,11 +26,9 @@ pub struct Config {
     pub courses: Vec<Course>,
 }
 
-const fn size(dim: usize) -> Size {
-    Size {
-        dim,
-        samples: dim / 2,
-    }
+/// The paper's problems: half as many examples as variables.
+const fn separable(dim: usize) -> Family {
+    Family::new(dim, dim / 2)
 }
 
 impl Config {
@@ -47,7 +45,7 @@ impl Config {
         let course = |model, penalty| Course {
             recipe: Recipe {
                 penalty,
-                size: size(32),
+                family: separable(32),
                 batch: 8,
                 segments: 4,
                 steps: 10,
@@ -72,7 +70,7 @@ impl Config {
 }
 
 fn contests(dim: usize, problems: usize, steps: usize) -> Vec<(String, Contest)> {
-    let contest = |dim| Contest::new(size(dim), problems, steps);
+    let contest = |dim| Contest::new(separable(dim), problems, steps);
     vec![
         (format!("d = {dim}, as trained"), contest(dim)),
         (
@@ -230,7 +228,7 @@ fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<R
         }
         results.tables.push(Table {
             name: name.clone(),
-            dim: contest.size.dim,
+            dim: contest.family.dim,
             entries,
         });
     }

@@ -285,7 +285,7 @@ fn settings(section: &mut Section, config: &Config, results: &Results) {
             format!("problems, {name}"),
             format!(
                 "{} of {} examples in {} variables, {} steps",
-                contest.problems, contest.size.samples, contest.size.dim, contest.steps
+                contest.problems, contest.family.samples, contest.family.dim, contest.steps
             ),
         );
     }
@@ -302,7 +302,7 @@ fn settings(section: &mut Section, config: &Config, results: &Results) {
                 course.seed,
                 course.steps,
                 recipe.batch,
-                recipe.size.dim,
+                recipe.family.dim,
                 recipe.segments,
                 recipe.steps,
                 recipe.rate
