@@ -89,7 +89,7 @@ pub struct Report {
 /// A problem of the batch and where its run stands.
 struct Seat<T> {
     task: Task<T>,
-    /// inf f, if the penalty asks for it.
+    /// inf f, if the penalty counts from there.
     least: T,
     state: Vec<T>,
     /// f(x_0), f(x_1), … as far as the run is.
@@ -193,7 +193,7 @@ impl<T: Real> Trainer<T> {
         } = self.recipe;
         each(&mut self.seats, &|index, seat| {
             seat.task.draw(set, index);
-            if matches!(penalty, Penalty::Target { .. }) {
+            if penalty.warm_up().is_some() {
                 seat.least = T::from_f64(family.infimum(set, index));
             }
         });

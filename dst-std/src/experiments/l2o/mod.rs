@@ -4,6 +4,7 @@
 //! seeds); the quick one trains small ones on the spot. Both compare them with classical methods on problems that nothing
 //! was trained or tuned on, of the size of the training and four times as large.
 
+mod search;
 mod show;
 
 use serde::Serialize;
@@ -13,8 +14,9 @@ use crate::l2o::{
     ASSETS, Asset, Contest, Course, EPSILON, Family, Feed, Model, Penalty, Recipe, Score, Session,
     Trained,
 };
-use crate::report::Section;
+use crate::report::{Section, Task};
 
+pub use search::{Field, Finding};
 pub use show::{section, table};
 
 /// What to compare.
@@ -24,6 +26,8 @@ pub struct Config {
     pub contests: Vec<(String, Contest)>,
     /// Trainings to make; without any, the networks of the program.
     pub courses: Vec<Course>,
+    /// Where to look for a penalty that helps.
+    pub fields: Vec<Field>,
 }
 
 /// The paper's problems: half as many examples as variables.
@@ -37,6 +41,7 @@ impl Config {
         Self {
             contests: contests(512, 256, 1000),
             courses: Vec::new(),
+            fields: search::fields(),
         }
     }
 
@@ -65,6 +70,7 @@ impl Config {
                 course(Model::RnnProp, Penalty::Literal { weight: 1.0 }),
                 course(Model::RnnProp, Penalty::Guarded { from: 40 }),
             ],
+            fields: search::small(seed),
         }
     }
 }
@@ -156,6 +162,8 @@ impl Table {
 pub struct Results {
     /// One table per set of problems.
     pub tables: Vec<Table>,
+    /// What the search for a penalty that helps has found.
+    pub findings: Vec<Finding>,
     /// ε of the stop test.
     pub epsilon: f64,
     /// Was it cut short?
@@ -175,23 +183,28 @@ fn networks(config: &Config, context: &Context) -> Result<Vec<Trained>, Failure>
     }
     let steps = config.courses.iter().map(|course| course.steps).sum();
     let task = context.progress.task("training small networks", steps);
-    let train = |course: &Course| {
-        let mut session = Session::new(*course);
-        while !session.is_finished() {
-            if context.interrupted() {
-                return Err(Failure::Interrupted);
-            }
-            session.step().map_err(Failure::NoAnswer)?;
-            task.advance(1);
+    let courses = config.courses.iter();
+    courses
+        .map(|&course| train(course, context, &task))
+        .collect()
+}
+
+fn train(course: Course, context: &Context, task: &Task) -> Result<Trained, Failure> {
+    let mut session = Session::new(course);
+    while !session.is_finished() {
+        if context.interrupted() {
+            return Err(Failure::Interrupted);
         }
-        Ok(session.best())
-    };
-    config.courses.iter().map(train).collect()
+        session.step().map_err(Failure::NoAnswer)?;
+        task.advance(1);
+    }
+    Ok(session.best())
 }
 
 fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<Results, Failure> {
     let mut results = Results {
         tables: Vec::new(),
+        findings: Vec::new(),
         epsilon: EPSILON,
         interrupted: false,
     };
@@ -234,6 +247,10 @@ fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<R
     }
     if results.tables.is_empty() {
         return Err(Failure::Interrupted);
+    }
+    match search::run(&config.fields, context) {
+        Err(Failure::Interrupted) => results.interrupted = true,
+        found => results.findings = found?,
     }
     Ok(results)
 }

@@ -29,6 +29,7 @@ pub fn section(config: &Config, results: &Results) -> Section {
             self::table(table),
         );
     }
+    super::search::show(&mut section, &results.findings);
     section.data("l2o-curves", "The curves of the figure.", curves(results));
     section.interrupted = results.interrupted;
     settings(&mut section, config, results);

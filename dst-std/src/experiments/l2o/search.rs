@@ -1,0 +1,254 @@
+//! Where does a penalty on the stopping time help? Small networks, trained with and without it on several kinds of problems,
+//! seed by seed.
+//!
+//! At the paper's size the steps of a plain network are at their bound: nothing can be quicker. Here are kinds of problems on
+//! which that is not so, or on which the stop means something else.
+
+use serde::Serialize;
+
+use super::{Context, Failure, Kind, train};
+use crate::l2o::{Contest, Course, Family, LEVELS, Model, Penalty, Recipe, Score};
+use crate::report::{Section, Table, Verdict, short};
+
+/// A kind of problems to look at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    /// What is special about it.
+    pub name: String,
+    /// The test.
+    pub contest: Contest,
+    /// Trainings without a penalty.
+    pub plain: Vec<Course>,
+    /// The penalties to compare them with.
+    pub penalties: Vec<Penalty>,
+}
+
+/// How the networks with one penalty did on the problems of a field.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The field.
+    pub field: String,
+    /// The penalty.
+    pub kind: Kind,
+    /// One score per seed.
+    pub scores: Vec<Score>,
+}
+
+impl Field {
+    fn new(name: &str, family: Family, recipe: Recipe, seeds: impl Iterator<Item = u64>) -> Self {
+        const STEPS: usize = 300;
+        let recipe = Recipe { family, ..recipe };
+        let course = |seed| Course {
+            recipe,
+            seed,
+            steps: STEPS,
+            validate_every: 25,
+            validation_problems: recipe.batch,
+        };
+        Self {
+            name: name.to_owned(),
+            contest: Contest::new(family, 256, 2 * recipe.horizon()),
+            plain: seeds.map(course).collect(),
+            penalties: vec![
+                Penalty::Guarded { from: STEPS / 2 },
+                Penalty::Target {
+                    level: 1e-4,
+                    from: STEPS / 2,
+                },
+            ],
+        }
+    }
+}
+
+/// The fields of the full experiment, three seeds each.
+pub(super) fn fields() -> Vec<Field> {
+    let recipe = Recipe {
+        batch: 16,
+        ..Recipe::paper(Model::RnnProp)
+    };
+    let overdetermined = |spread| Family {
+        spread,
+        ..Family::new(32, 256)
+    };
+    [
+        ("as in the paper, n = d/2", Family::new(64, 32), recipe),
+        (
+            "steps a tenth as long, K = 200",
+            Family {
+                spread: 0.1,
+                ..Family::new(64, 32)
+            },
+            Recipe {
+                segments: 10,
+                ..recipe
+            },
+        ),
+        ("a minimum (n = 8d), far away", overdetermined(1.0), recipe),
+        (
+            "a minimum within reach of a few steps",
+            overdetermined(5.0),
+            recipe,
+        ),
+        (
+            "the same, segments of 50 steps",
+            overdetermined(5.0),
+            Recipe {
+                segments: 2,
+                steps: 50,
+                ..recipe
+            },
+        ),
+    ]
+    .into_iter()
+    .map(|(name, family, recipe)| Field::new(name, family, recipe, 1..=3))
+    .collect()
+}
+
+/// One that takes a second or two.
+pub(super) fn small(seed: u64) -> Vec<Field> {
+    let recipe = Recipe {
+        batch: 4,
+        segments: 2,
+        steps: 15,
+        ..Recipe::paper(Model::RnnProp)
+    };
+    let family = Family {
+        spread: 5.0,
+        ..Family::new(8, 64)
+    };
+    let mut field = Field::new("a minimum (n = 8d)", family, recipe, seed..=seed);
+    field.contest = Contest::new(family, 16, 60);
+    field.plain[0].steps = 60;
+    field.penalties = vec![Penalty::Target {
+        level: 1e-3,
+        from: 30,
+    }];
+    vec![field]
+}
+
+/// Trains and tests.
+pub(super) fn run(fields: &[Field], context: &Context) -> Result<Vec<Finding>, Failure> {
+    let all = |field: &Field| -> usize {
+        let steps: usize = field.plain.iter().map(|course| course.steps).sum();
+        steps * (1 + field.penalties.len())
+    };
+    let task = context
+        .progress
+        .task("searching", fields.iter().map(all).sum());
+    let mut findings = Vec::new();
+    for field in fields {
+        for &penalty in [Penalty::None].iter().chain(&field.penalties) {
+            let mut finding = Finding {
+                field: field.name.clone(),
+                kind: Kind::Plain,
+                scores: Vec::new(),
+            };
+            for &plain in &field.plain {
+                let mut course = plain;
+                course.recipe.penalty = penalty;
+                let trained = train(course, context, &task)?;
+                finding.kind = Kind::of(&trained);
+                let name = format!("seed {}", course.seed);
+                let score = field.contest.learned(name, trained.model, &trained.theta);
+                finding.scores.push(score);
+            }
+            findings.push(finding);
+        }
+    }
+    Ok(findings)
+}
+
+/// The level of which the claim speaks: the one that the target penalty aims at.
+const AIM: usize = 1;
+
+/// Median steps to a level; infinite where half of the runs do not get there.
+fn steps_to(score: &Score, level: usize) -> f64 {
+    score.steps_to[level].unwrap_or(f64::INFINITY)
+}
+
+impl Finding {
+    fn list(&self, of: impl Fn(&Score) -> f64) -> String {
+        let shown: Vec<String> = self.scores.iter().map(|score| short(of(score))).collect();
+        shown.join(", ")
+    }
+
+    /// Is every seed there sooner than without a penalty?
+    fn is_sooner(&self, plain: &Self) -> bool {
+        let pairs = self.scores.iter().zip(&plain.scores);
+        pairs
+            .into_iter()
+            .all(|(ours, theirs)| steps_to(ours, AIM) < steps_to(theirs, AIM))
+    }
+}
+
+/// The table and the claim.
+pub(super) fn show(section: &mut Section, findings: &[Finding]) {
+    if findings.is_empty() {
+        return;
+    }
+    let plain = |finding: &Finding| {
+        let mut all = findings.iter();
+        all.find(|other| other.field == finding.field && other.kind == Kind::Plain)
+    };
+    let penalised = findings
+        .iter()
+        .filter(|finding| finding.kind != Kind::Plain);
+    let sooner = |finding: &&Finding| plain(finding).is_some_and(|plain| finding.is_sooner(plain));
+    let places: Vec<String> = penalised
+        .clone()
+        .filter(sooner)
+        .map(|finding| format!("{} ({})", finding.field, finding.kind.title()))
+        .collect();
+    let told = if places.is_empty() {
+        "nowhere".to_owned()
+    } else {
+        places.join("; ")
+    };
+    section.claim(
+        format!(
+            "There are problems on which a penalty brings f sooner to inf f + {:e}.",
+            LEVELS[AIM]
+        ),
+        format!(
+            "in every seed sooner than without: {told} ({} of {} looked at)",
+            places.len(),
+            penalised.count()
+        ),
+        match places.is_empty() {
+            true => Verdict::DoesNotHold,
+            false => Verdict::Holds,
+        },
+        "Small networks, trained for this page; medians over fresh problems.",
+    );
+    let mut cells = Table::new()
+        .left("problems")
+        .left("network")
+        .right("N median")
+        .right("on a rise, %")
+        .right("f at stop")
+        .right("f at 100");
+    for level in LEVELS {
+        cells = cells.right(format!("to {level:e}"));
+    }
+    for finding in findings {
+        let mut row = vec![
+            finding.field.clone().into(),
+            finding.kind.title().into(),
+            finding.list(Score::median_stop).into(),
+            finding.list(|score| (100.0 * score.rises).round()).into(),
+            finding.list(Score::median_f).into(),
+            finding.list(|score| score.f_at_100).into(),
+        ];
+        row.extend((0..LEVELS.len()).map(|level| {
+            let steps = finding.list(|score| steps_to(score, level));
+            steps.into()
+        }));
+        cells.row(row);
+    }
+    section.table(
+        "l2o-search",
+        "Where a penalty might help: one number per seed. f is told above inf f, which is zero where n < d. Guarded: as above. \
+         Target: the time to inf f + 1e-4, which nothing but a lower f brings down.",
+        cells,
+    );
+}
