@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo::Cargo;
+use crate::toolchain::{VALGRIND, ensure};
 
 pub(crate) fn run(cargo: &Cargo, against: Option<&str>, write: bool) -> Result<(), String> {
+    ensure(&[VALGRIND])?;
     let folder = cargo.target_folder("bench");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let old = match against {

@@ -7,14 +7,14 @@ use std::process::Command;
 use super::c_lib::{Scope, answer, build, package};
 use super::{c_header, c_reference};
 use crate::cargo::Cargo;
-use crate::toolchain::{Tool, ensure};
+use crate::toolchain::{Tool, VALGRIND, ensure};
 
 const TOOLS: &[Tool] = &[
     Tool::new("gcc", "gcc"),
     Tool::new("g++", "g++"),
     Tool::new("nm", "binutils"),
     Tool::new("make", "make"),
-    Tool::new("valgrind", "valgrind"),
+    VALGRIND,
     Tool::new("pkg-config", "pkg-config"),
     Tool::new("cmake", "cmake"),
 ];
