@@ -8,8 +8,8 @@ use std::process::{Command, ExitCode};
 
 use clap::Parser;
 use dst_bench::compare::machine;
-use dst_bench::results;
 use dst_bench::turns::{Side, median};
+use dst_bench::{results, sibling};
 use dst_core::checkpoint::optimum;
 use dst_core::{System, params_len, rows_len, slots_len};
 use dst_std::experiments::validation::{Basis, Problem};
@@ -133,9 +133,7 @@ fn run(args: &Args) -> Result<(), String> {
 }
 
 fn ours(arguments: &[String]) -> Result<Side, String> {
-    let here = std::env::current_exe().map_err(|e| e.to_string())?;
-    let mut command =
-        Command::new(here.with_file_name(format!("ours{}", std::env::consts::EXE_SUFFIX)));
+    let mut command = Command::new(sibling("ours")?);
     command.args(arguments);
     let log = std::env::temp_dir().join(format!("dst-growth-{}.log", std::process::id()));
     let side = Side::start(command, &log);
