@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::c_lib::{Scope, answer, build, package};
+use super::c_lib::{Scope, build, package};
 use super::{c_header, c_reference};
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, answer};
 use crate::toolchain::{Tool, VALGRIND, ensure};
 
 const TOOLS: &[Tool] = &[

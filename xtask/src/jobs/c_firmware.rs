@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::c::{C99, CONTROLLER, STRICT, VERSION, known_answers, sources};
-use super::c_lib::{Scope, answer, package};
+use super::c_lib::{Scope, package};
 use super::cross::{Reference, TARGETS, budgets, ticks};
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, answer};
 use crate::elf::{Elf, check_elf};
 use crate::toolchain::{QEMU_ARM, QEMU_RISCV, RustFor, Tool, ensure};
 

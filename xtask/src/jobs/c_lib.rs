@@ -5,10 +5,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::c_header::HEADER;
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, answer};
 use crate::toolchain::RustFor;
 
 /// How the library is built: no unwinding (a static library without std has none), one unit, so that what is not used
@@ -110,21 +109,6 @@ pub(crate) fn build(
         None => builds.join("release"),
     };
     Ok(release.join("libdst_ffi.a"))
-}
-
-/// Runs a command and returns what it prints; an error has the whole command and its output.
-pub(crate) fn answer(command: &mut Command) -> Result<String, String> {
-    let output = command
-        .output()
-        .map_err(|e| format!("{} does not start: {e}", command.get_program().display()))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    if output.status.success() {
-        return Ok(text.into_owned());
-    }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    // The first lines say what went wrong; a sanitiser can go on for thousands.
-    let errors = errors.lines().take(60).collect::<Vec<_>>().join("\n");
-    Err(format!("{command:?}: {}\n{text}{errors}", output.status))
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

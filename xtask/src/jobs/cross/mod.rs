@@ -7,9 +7,8 @@ mod reference;
 pub(crate) mod ticks;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, succeed};
 use crate::elf::{Elf, check_elf};
 use crate::toolchain::RustFor;
 use budgets::Measured;
@@ -164,14 +163,5 @@ impl Firmware<'_> {
             .join(self.rust.target)
             .join("release")
             .join(name))
-    }
-}
-
-/// Runs a command to its end; an error repeats it.
-fn succeed(command: &mut Command) -> Result<(), String> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{command:?}: {status}")),
-        Err(e) => Err(format!("{command:?}: {e}")),
     }
 }
