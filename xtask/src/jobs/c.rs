@@ -35,7 +35,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     c_header::check(cargo)?;
     quoted(cargo)?;
     let host = Host::new(cargo)?;
-    host.programs()?;
+    host.programs(cargo)?;
     promised(
         cargo,
         &answer(&mut Command::new(host.programs.join("tutorial-plain")))?,
@@ -138,7 +138,7 @@ impl Host {
     }
 
     /// Every program, plain, under the sanitisers and under valgrind.
-    fn programs(&self) -> Result<(), String> {
+    fn programs(&self, cargo: &Cargo) -> Result<(), String> {
         let sanitised = [
             "-O1",
             "-g",
@@ -156,7 +156,7 @@ impl Host {
             let plain = self.compile("plain", name, &["-O2"])?;
             let output = answer(&mut Command::new(&plain))?;
             if name == "known_answers" {
-                let cases = c_reference::compare(&output)?;
+                let cases = c_reference::compare(cargo, &output)?;
                 eprintln!("{cases} cases of C agree with Rust");
             }
             report("gcc", name, &output)?;
