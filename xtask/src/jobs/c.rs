@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::c_lib::{Scope, build, package};
+use super::c_lib::{Scope, build, folder, package};
 use super::{c_header, c_reference};
 use crate::cargo::{Cargo, answer};
 use crate::toolchain::{Tool, VALGRIND, ensure};
@@ -101,7 +101,7 @@ struct Host {
 
 impl Host {
     fn new(cargo: &Cargo) -> Result<Self, String> {
-        let package_folder = cargo.target_folder("c-lib").join("packages/host");
+        let package_folder = folder(cargo, None, Scope::Full);
         package(cargo, None, Scope::Full, &package_folder)?;
         let programs = cargo.target_folder("c");
         fs::create_dir_all(&programs).map_err(|e| format!("{}: {e}", programs.display()))?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::c::{C99, CONTROLLER, STRICT, VERSION, known_answers, sources};
-use super::c_lib::{Scope, package};
+use super::c_lib::{Scope, folder, package};
 use super::cross::{Reference, TARGETS, budgets, ticks};
 use crate::cargo::{Cargo, answer};
 use crate::elf::{Elf, check_elf};
@@ -76,15 +76,11 @@ pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     for machine in MACHINES {
         ensure(machine.tools)?;
         let rust = RustFor::new(cargo, machine.target)?;
-        let folder = |scope| {
-            let name = match scope {
-                Scope::Full => machine.target.to_owned(),
-                Scope::Small => format!("{}-small", machine.target),
-            };
-            let folder = cargo.target_folder("c-lib").join("packages").join(name);
+        let packed = |scope| {
+            let folder = folder(cargo, Some(&rust), scope);
             package(cargo, Some(&rust), scope, &folder).map(|()| folder)
         };
-        let full = folder(Scope::Full)?;
+        let full = packed(Scope::Full)?;
         let firmware = Firmware { cargo, machine };
         let output = firmware.run("known_answers", &full)?;
         compare(&here, &cases(&output)).map_err(|e| format!("{}: {e}", machine.target))?;
@@ -103,7 +99,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
         }
         firmware.run("misuse", &full)?;
         firmware.run("firmware/smallest", &full)?;
-        firmware.run("firmware/smallest", &folder(Scope::Small)?)?;
+        firmware.run("firmware/smallest", &packed(Scope::Small)?)?;
     }
     Ok(())
 }

@@ -40,10 +40,19 @@ pub(crate) fn run(
         Some(target) => Some(RustFor::new(cargo, target.leak())?),
         None => None,
     };
-    let name = rust.as_ref().map_or("host", |rust| rust.target);
-    let folder = out.unwrap_or_else(|| cargo.target_folder("c-lib").join("packages").join(name));
+    let folder = out.unwrap_or_else(|| folder(cargo, rust.as_ref(), scope));
     package(cargo, rust.as_ref(), scope, &folder)?;
     Ok(folder)
+}
+
+/// Where the folder is if nobody says: a small library does not take the place of a full one.
+pub(crate) fn folder(cargo: &Cargo, rust: Option<&RustFor>, scope: Scope) -> PathBuf {
+    let target = rust.map_or("host", |rust| rust.target);
+    let name = match scope {
+        Scope::Full => target.to_owned(),
+        Scope::Small => format!("{target}-small"),
+    };
+    cargo.target_folder("c-lib").join("packages").join(name)
 }
 
 /// Builds the library and puts everything into the folder.
@@ -142,3 +151,16 @@ else()
     set(PACKAGE_VERSION_COMPATIBLE FALSE)
 endif()
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_library_has_a_folder_of_its_own() {
+        let cargo = Cargo::new();
+        let folders = [Scope::Full, Scope::Small].map(|scope| folder(&cargo, None, scope));
+        assert_ne!(folders[0], folders[1]);
+        assert!(folders[0].ends_with("c-lib/packages/host"), "{folders:?}");
+    }
+}
