@@ -26,6 +26,16 @@ pub(crate) const C99: &[&str] = &["-std=c99", "-ffp-contract=off"];
 /// What the programs want to know.
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
+/// All of them, for this machine.
+const PROGRAMS: [&str; 6] = [
+    "known_answers",
+    "misuse",
+    "ticks",
+    "own_controller",
+    "tutorial",
+    "cxx",
+];
+
 /// Where the controller in C is, seen from the programs.
 pub(crate) const CONTROLLER: &str = "../../dst-std/src/control";
 
@@ -145,14 +155,7 @@ impl Host {
             "-fsanitize=address,undefined",
             "-fno-sanitize-recover=all",
         ];
-        for name in [
-            "known_answers",
-            "misuse",
-            "ticks",
-            "own_controller",
-            "tutorial",
-            "cxx",
-        ] {
+        for name in PROGRAMS {
             let plain = self.compile("plain", name, &["-O2"])?;
             let output = answer(&mut Command::new(&plain))?;
             if name == "known_answers" {
@@ -182,14 +185,7 @@ impl Host {
 
     /// Nothing of Rust's panics, formatting or allocator is linked; a library that panics is found out.
     fn symbols(&self, cargo: &Cargo) -> Result<(), String> {
-        for name in [
-            "known_answers",
-            "misuse",
-            "ticks",
-            "own_controller",
-            "tutorial",
-            "cxx",
-        ] {
+        for name in PROGRAMS {
             let program = self.programs.join(format!("{name}-plain"));
             let found = panics(&program)?;
             if !found.is_empty() {

@@ -12,7 +12,7 @@ use crate::cargo::{Cargo, succeed};
 use crate::elf::{Elf, check_elf};
 use crate::toolchain::RustFor;
 use budgets::Measured;
-pub(crate) use machine::{Machine, TARGETS};
+pub(crate) use machine::{CORTEX_M4F, Machine, RV32IMAC, TARGETS};
 pub(crate) use reference::Reference;
 use reference::Report;
 
