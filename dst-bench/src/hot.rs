@@ -24,8 +24,8 @@ pub struct HotPath {
     pub what: &'static str,
     /// Pieces in one turn: some ten milliseconds.
     pub times: usize,
-    /// Prepares it; every call does one piece of work.
-    pub make: fn() -> Box<dyn FnMut()>,
+    /// Prepares it; every call does one piece of work and says whether that went well: what gives up early would count as fast.
+    pub make: fn() -> Box<dyn FnMut() -> bool>,
 }
 
 /// All of them.
@@ -80,18 +80,16 @@ pub const ALL: &[HotPath] = &[
     },
 ];
 
-fn euler_steps() -> Box<dyn FnMut()> {
+fn euler_steps() -> Box<dyn FnMut() -> bool> {
     let system = SystemName::Rosenbrock;
     let problem = systems::Problem {
         max_steps: 1000,
         ..system.problem(0.0)
     };
-    Box::new(move || {
-        let _ = black_box(engine(system, problem));
-    })
+    Box::new(move || black_box(engine(system, problem)).is_ok_and(|end| end.steps == 1000))
 }
 
-fn backward_steps() -> Box<dyn FnMut()> {
+fn backward_steps() -> Box<dyn FnMut() -> bool> {
     let flow = formula!(
         |theta: 1, x: 2, _t| [x[0], theta[0] * (x[1] * 4.0)],
         |x| x[0] * x[0] + x[1] * x[1] * 16.0,
@@ -104,14 +102,14 @@ fn backward_steps() -> Box<dyn FnMut()> {
     let mut memory = HeapMemory::new(&plan, &flow, 1000);
     Box::new(move || {
         let found = plan.sensitivity(&flow, &[0.5], &[1.0, 1.0], &mut memory);
-        let _ = black_box(found.map(|found| found.steps));
+        black_box(found).is_ok_and(|found| found.steps == 1000)
     })
 }
 
 /// J is 4.475e-5 before the thousandth step and 4.431e-5 after it.
 const BACKWARD_EPSILON: f64 = 4.45e-5;
 
-fn lstm_steps() -> Box<dyn FnMut()> {
+fn lstm_steps() -> Box<dyn FnMut() -> bool> {
     let recipe = Recipe {
         family: Family::new(64, 32),
         batch: 1,
@@ -121,66 +119,65 @@ fn lstm_steps() -> Box<dyn FnMut()> {
     let theta = recipe.model.initial(1, |tensor| tensor.spread);
     let mut trainer = Trainer::<f32>::new(recipe, theta);
     trainer.draw(1);
-    Box::new(move || {
-        let _ = black_box(trainer.step(0).is_ok());
-    })
+    Box::new(move || black_box(trainer.step(0)).is_ok())
 }
 
-fn schedule() -> Box<dyn FnMut()> {
+fn schedule() -> Box<dyn FnMut() -> bool> {
     const STEPS: usize = 10_000;
     Box::new(|| {
         let mut marks = [Mark::EMPTY; 10];
         let Some(mut schedule) = Schedule::new(&mut marks) else {
-            return;
+            return false;
         };
         while schedule.next_save().saturating_add(1) < black_box(STEPS) {
             schedule.save();
         }
         let mut reversal = schedule.reverse(STEPS);
         while black_box(reversal.next_action()) != Action::Done {}
+        true
     })
 }
 
-fn symmetric_product() -> Box<dyn FnMut()> {
+fn symmetric_product() -> Box<dyn FnMut() -> bool> {
     let dim = 512;
     let q = Symmetric::from_fn(dim, |i, j| 1.0 / (1 + i + j) as f64);
     let (x, mut y) = (vec![1.0; dim], vec![0.0; dim]);
     let mut scratch = vec![0.0; q.scratch_len()];
-    Box::new(move || q.apply(black_box(&x), black_box(&mut y), &mut scratch))
+    Box::new(move || {
+        q.apply(black_box(&x), black_box(&mut y), &mut scratch);
+        true
+    })
 }
 
-fn validation_steps() -> Box<dyn FnMut()> {
+fn validation_steps() -> Box<dyn FnMut() -> bool> {
     let problem = Problem {
         dim: 4096,
         basis: Basis::Reflections(8),
         dense: false,
         seed: 1,
     };
-    let Ok(instance) = problem.build() else {
-        // 2 MB are always there.
-        return Box::new(|| ());
-    };
+    let instance = problem.build().expect("2 MB are always there");
     let plan = Euler::new(0.1).until(1e-300).at_most(10);
     let mut memory = HeapMemory::new(&plan, &instance.system, 1);
     Box::new(move || {
         let run = plan.run(&instance.system, &instance.theta, &instance.x0, &mut memory);
-        let _ = black_box(run.and_then(|mut run| run.complete().map(|end| end.iterate().steps)));
+        let steps = run.and_then(|mut run| run.complete().map(|end| end.iterate().steps));
+        black_box(steps) == Ok(10)
     })
 }
 
-fn svm_gradient() -> Box<dyn FnMut()> {
-    let Ok(margins) = Margins::new(synthetic(Shape::A1A, 7001)) else {
-        return Box::new(|| ());
-    };
+fn svm_gradient() -> Box<dyn FnMut() -> bool> {
+    let margins = Margins::new(synthetic(Shape::A1A, 7001)).expect("a synthetic set is in order");
     let svm = SmoothSvm::new(margins, 1e-2);
     let (x, mut g) = (vec![0.01; svm.dim()], vec![0.0; svm.dim()]);
     let (mut tape, mut scratch) = (vec![0.0; svm.tape_len()], vec![0.0; svm.scratch_len()]);
     Box::new(move || {
-        black_box(svm.value_gradient(black_box(&x), &mut g, &mut tape, &mut scratch));
+        let f = svm.value_gradient(black_box(&x), &mut g, &mut tape, &mut scratch);
+        black_box(f).is_finite()
     })
 }
 
-fn libsvm_reader() -> Box<dyn FnMut()> {
+fn libsvm_reader() -> Box<dyn FnMut() -> bool> {
     let examples = synthetic(Shape::A1A, 7001);
     let mut text = String::new();
     for (row, label) in examples.rows.iter().zip(&examples.labels) {
@@ -190,9 +187,7 @@ fn libsvm_reader() -> Box<dyn FnMut()> {
         }
         text.push('\n');
     }
-    Box::new(move || {
-        let _ = black_box(read_libsvm(text.as_bytes(), "text"));
-    })
+    Box::new(move || black_box(read_libsvm(text.as_bytes(), "text")).is_ok())
 }
 
 #[cfg(test)]
@@ -203,8 +198,7 @@ mod tests {
     fn every_path_can_be_run_and_has_a_name_of_its_own() {
         for (i, path) in ALL.iter().enumerate() {
             let mut work = (path.make)();
-            work();
-            work();
+            assert!(work() && work(), "{}", path.name);
             assert!(ALL[..i].iter().all(|other| other.name != path.name));
         }
     }

@@ -18,9 +18,11 @@ pub mod compare;
 mod hand;
 pub mod hot;
 pub mod results;
+mod sibling;
 mod systems;
 pub mod turns;
 pub mod valgrind;
 
 pub use hand::by_hand;
+pub use sibling::sibling;
 pub use systems::{Case, Outcome, Problem, SystemName, engine};

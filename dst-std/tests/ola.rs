@@ -1,5 +1,6 @@
 //! Online adaptation on the paper's data sets, where they are present: the numbers that an independent study found.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use dst_core::Objective;
@@ -25,7 +26,9 @@ fn problems() -> Vec<Problem> {
     let folder = std::env::var_os("DST_DATA").map_or(beside, PathBuf::from);
     let names = KNOWN.map(|known| known.0);
     if !names.iter().all(|name| folder.join(name).is_file()) {
-        println!(
+        // Not with `println!`, which the tests keep to themselves when they pass.
+        let _ = writeln!(
+            std::io::stderr(),
             "skipped: no data sets in {}; set DST_DATA",
             folder.display()
         );
@@ -167,12 +170,12 @@ fn g_ola_is_finite_from_every_rate() {
     }
 }
 
-/// Fewer iterations than the best-tuned Adam from every α₀ with one setting.
+/// Fewer iterations than the best-tuned Adam from every α₀ with one setting: at most those that the README states.
 #[test]
 fn n_ola_beats_tuned_adam() {
     for (problem, most) in problems()
         .iter()
-        .zip([Some(160), Some(200), Some(140), None])
+        .zip([Some(142), Some(184), Some(125), None])
     {
         let least = problem.minimum();
         let adam = grid(problem).map(|alpha| once(problem, Method::Adam, alpha));

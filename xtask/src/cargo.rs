@@ -47,6 +47,19 @@ impl Cargo {
         Err(format!("{variables}cargo {line}: {status}"))
     }
 
+    /// A measuring program of dst-bench, to which arguments can be added.
+    pub(crate) fn measure(&self, program: &str) -> Result<Command, String> {
+        let bench = ["--release", "--package", "dst-bench"];
+        // All of them first: the one that measures starts others.
+        self.run(&[["build"].as_slice(), &bench, &["--bins"]].concat())?;
+        let mut command = self.command();
+        command
+            .args(["run", "--quiet"])
+            .args(bench)
+            .args(["--bin", program, "--"]);
+        Ok(command)
+    }
+
     /// Makes sure that a component of the toolchain is there; `probe` is the subcommand that needs it.
     pub(crate) fn component(&self, probe: &str, component: &str) -> Result<(), String> {
         if self.answers(probe) {
@@ -116,4 +129,28 @@ impl Cargo {
         command.current_dir(&self.root);
         command
     }
+}
+
+/// Runs a command to its end; an error repeats it. What it prints is for people.
+pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
+    match command.stdin(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?}: {status}")),
+        Err(e) => Err(format!("{command:?}: {e}")),
+    }
+}
+
+/// Runs a command and returns what it prints; an error has the whole command and its output.
+pub(crate) fn answer(command: &mut Command) -> Result<String, String> {
+    let output = command
+        .output()
+        .map_err(|e| format!("{} does not start: {e}", command.get_program().display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() {
+        return Ok(text.into_owned());
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    // The first lines say what went wrong; a sanitiser can go on for thousands.
+    let errors = errors.lines().take(60).collect::<Vec<_>>().join("\n");
+    Err(format!("{command:?}: {}\n{text}{errors}", output.status))
 }

@@ -94,7 +94,7 @@ enum Command {
         /// For another target, such as thumbv7em-none-eabihf.
         #[arg(long)]
         target: Option<String>,
-        /// Euler and the adjoint only: a third of the code.
+        /// Euler, symplectic Euler and the adjoint: two fifths of the code.
         #[arg(long)]
         small: bool,
         /// The folder; inside the target folder by default.

@@ -38,6 +38,8 @@ impl Tool {
 pub(crate) const QEMU_ARM: Tool = Tool::new("qemu-system-arm", "qemu-system-arm");
 /// Emulates RISC-V.
 pub(crate) const QEMU_RISCV: Tool = Tool::new("qemu-system-riscv32", "qemu-system-misc");
+/// Counts instructions, and finds what C does with memory that it must not.
+pub(crate) const VALGRIND: Tool = Tool::new("valgrind", "valgrind");
 
 /// Debian's compiler. Always at this path: PATH would find rustup's first.
 const DEBIAN_RUSTC: Tool = Tool::new("/usr/bin/rustc", "rustc-web");

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use dst_bench::compare::{self, Comparison, Contest, Office};
-use dst_bench::results;
+use dst_bench::{results, sibling};
 use dst_std::report::write_file;
 
 /// Compares dst with other systems on the same questions.
@@ -53,11 +53,10 @@ fn run(args: &Args) -> Result<Vec<String>, String> {
     for folder in [&args.out, &args.scratch] {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
-    let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let office = Office {
         python: args.python.clone(),
         peers: args.peers.clone(),
-        ours: here.with_file_name(format!("ours{}", std::env::consts::EXE_SUFFIX)),
+        ours: sibling("ours")?,
         folder: args.scratch.clone(),
         patience: if args.quick { 5.0 } else { 60.0 },
     };

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
+use dst_bench::turns::median;
 use dst_core::{Euler, HeapMemory, Integrator};
 use dst_std::experiments::validation::{Basis, Instance, Matrix, Problem};
 use dst_std::linalg::symmetric::Symmetric;
@@ -99,9 +100,6 @@ fn by_turns(instance: &Instance, turns: u32) -> Result<(f64, f64, f64), String> 
             }
         }
     }
-    let [reading, step, ratio] = rows.map(|mut row| {
-        row.sort_by(f64::total_cmp);
-        row[row.len() / 2]
-    });
+    let [reading, step, ratio] = rows.map(median);
     Ok((reading, step, ratio))
 }

@@ -8,8 +8,8 @@ use std::process::{Command, ExitCode};
 
 use clap::Parser;
 use dst_bench::compare::machine;
-use dst_bench::results;
 use dst_bench::turns::{Side, median};
+use dst_bench::{results, sibling};
 use dst_core::checkpoint::optimum;
 use dst_core::{System, params_len, rows_len, slots_len};
 use dst_std::experiments::validation::{Basis, Problem};
@@ -125,13 +125,15 @@ fn run(args: &Args) -> Result<(), String> {
     results::put(&args.out.join("RESULTS.md"), "growth", &text)?;
     println!("{text}");
     eprintln!("written: {}", args.out.display());
-    Ok(())
+    if same_bits(&by_threads) {
+        Ok(())
+    } else {
+        Err("the answer of tuning depends on the number of threads".to_owned())
+    }
 }
 
 fn ours(arguments: &[String]) -> Result<Side, String> {
-    let here = std::env::current_exe().map_err(|e| e.to_string())?;
-    let mut command =
-        Command::new(here.with_file_name(format!("ours{}", std::env::consts::EXE_SUFFIX)));
+    let mut command = Command::new(sibling("ours")?);
     command.args(arguments);
     let log = std::env::temp_dir().join(format!("dst-growth-{}.log", std::process::id()));
     let side = Side::start(command, &log);
@@ -187,7 +189,7 @@ fn thread_counts() -> impl Iterator<Item = usize> {
 struct Batch {
     threads: usize,
     seconds: Vec<f64>,
-    answer: Option<f64>,
+    answer: f64,
 }
 
 fn throughput(threads: usize) -> Result<Batch, String> {
@@ -196,13 +198,21 @@ fn throughput(threads: usize) -> Result<Batch, String> {
     for _ in 0..5 {
         side.turn()?;
     }
-    let (seconds, answer) = (side.seconds.clone(), side.answer.value);
+    let answer = side.answer.value.ok_or("tuning has no answer")?;
+    let seconds = side.seconds.clone();
     side.end()?;
     Ok(Batch {
         threads,
         seconds,
         answer,
     })
+}
+
+fn same_bits(batches: &[Batch]) -> bool {
+    let bits = |batch: &Batch| batch.answer.to_bits();
+    batches
+        .windows(2)
+        .all(|pair| bits(&pair[0]) == bits(&pair[1]))
 }
 
 /// A plot of times, with what theory says, scaled by the median of the ratios.
@@ -290,9 +300,6 @@ fn section(what: &[(&str, &[Point])], batches: &[Batch]) -> String {
             table.row(cells.map(Into::into));
         }
     }
-    let same = batches
-        .windows(2)
-        .all(|pair| pair[0].answer == pair[1].answer);
     let runs = batches.iter().map(|b| {
         let seconds = short(median(b.seconds.iter().copied()));
         format!("{seconds} s on {} threads", b.threads)
@@ -305,11 +312,32 @@ fn section(what: &[(&str, &[Point])], batches: &[Batch]) -> String {
          quadratic of 100 variables, 16 starts side by side: {}; {}. {}\n",
         table.to_markdown(),
         runs.collect::<Vec<_>>().join(", "),
-        if same {
+        if same_bits(batches) {
             "the same bits"
         } else {
             "ANOTHER ANSWER"
         },
         machine(&[])
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_answer_on_another_number_of_threads_is_noticed() {
+        let batches = |answers: [f64; 3]| {
+            answers.map(|answer| Batch {
+                threads: 1,
+                seconds: vec![1.0],
+                answer,
+            })
+        };
+        let same = batches([0.1, 0.1, 0.1]);
+        assert!(same_bits(&same) && section(&[], &same).contains("the same bits"));
+        let other = batches([0.1, 0.1, 0.1_f64.next_up()]);
+        assert!(!same_bits(&other) && section(&[], &other).contains("ANOTHER ANSWER"));
+        assert!(!same_bits(&batches([0.0, -0.0, 0.0])));
+    }
 }

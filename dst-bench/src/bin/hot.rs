@@ -32,13 +32,15 @@ fn main() -> ExitCode {
     // One thread: who waits for whom is not what is measured here.
     let done = threads::with(1, || {
         let mut work = (path.make)();
+        let mut repeat = |times: usize| {
+            let well = (0..times).all(|_| work());
+            well.then_some(())
+                .ok_or_else(|| format!("a piece of work of '{name}' failed"))
+        };
         match args.times {
-            Some(times) => {
-                (0..times).for_each(|_| work());
-                Ok(())
-            }
+            Some(times) => repeat(times),
             None => serve(resident_mb(), None, || {
-                (0..path.times).for_each(|_| work());
+                repeat(path.times)?;
                 Ok((Answer::default(), Vec::new()))
             })
             .map_err(|e| e.to_string()),

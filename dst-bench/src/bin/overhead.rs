@@ -1,11 +1,11 @@
 //! Counts the instructions that one step takes in dst-core and in a loop written by hand.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 use dst_bench::valgrind::{Counted, count, ensure};
-use dst_bench::{Problem, SystemName, by_hand};
+use dst_bench::{Problem, SystemName, by_hand, sibling};
 
 /// Steps of the shorter run; the longer one makes twice as many.
 const STEPS: usize = 20_000;
@@ -101,18 +101,4 @@ fn same_end(
         engine.stdout,
         hand.stdout
     ))
-}
-
-/// A program built beside this one.
-fn sibling(name: &str) -> Result<PathBuf, String> {
-    let here =
-        std::env::current_exe().map_err(|e| format!("where this program lies is unknown: {e}"))?;
-    let path = here.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-    if path.is_file() {
-        Ok(path)
-    } else {
-        Err(format!(
-            "the program '{name}' is not built; run: cargo build --release -p dst-bench --bins"
-        ))
-    }
 }

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use clap::Parser;
 use dst_bench::hot::{self, HotPath};
 use dst_bench::turns::{Side, median};
-use dst_bench::valgrind;
+use dst_bench::{sibling, valgrind};
 use dst_std::report::{Table, write_file};
 
 /// Turns of each path.
@@ -44,8 +44,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<(), String> {
     valgrind::ensure()?;
-    let here = std::env::current_exe().map_err(|e| e.to_string())?;
-    let new = here.with_file_name(format!("hot{}", std::env::consts::EXE_SUFFIX));
+    let new = sibling("hot")?;
     let mut now = Vec::new();
     for path in hot::ALL {
         eprintln!("counting {}", path.name);

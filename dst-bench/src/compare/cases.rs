@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::contest::Office;
+
 /// What is compared: a section of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Comparison {
@@ -280,18 +282,18 @@ impl Contestant {
     }
 
     /// How to ask it; the gradient goes to the file.
-    pub fn command(self, question: Question, places: Places<'_>, gradient: &Path) -> Command {
+    pub fn command(self, question: Question, office: &Office, gradient: &Path) -> Command {
         let script = |file: &str, method: &[&str]| {
-            let mut command = Command::new(places.python);
+            let mut command = Command::new(&office.python);
             command
                 .env("PYTHONDONTWRITEBYTECODE", "1")
-                .arg(places.peers.join(file))
+                .arg(office.peers.join(file))
                 .args(method);
             command
         };
         let mut command = match self {
             Self::Ours | Self::OursIn64 => {
-                let mut command = Command::new(places.ours);
+                let mut command = Command::new(&office.ours);
                 // What making the problem took is given back to the system, and so is not there for the gradient to hide in.
                 command.env("MALLOC_MMAP_THRESHOLD_", "131072");
                 command.arg(match question {
@@ -321,15 +323,4 @@ impl Contestant {
         }
         command
     }
-}
-
-/// Where the programs are.
-#[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
-    /// Python, with the others installed.
-    pub python: &'a Path,
-    /// Our scripts for it.
-    pub peers: &'a Path,
-    /// The program `ours`.
-    pub ours: &'a Path,
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::cases::{Case, Contestant, Places, Question};
+use super::cases::{Case, Contestant, Question};
 use crate::turns::{Answer, Side, median, read_gradient};
 
 /// Where everything is, and how long a case may take.
@@ -61,21 +61,16 @@ const TURNS: (f64, f64) = (3.0, 25.0);
 impl Contest {
     /// Asks everybody. A contestant that fails has a line that says so; ours must not.
     pub fn hold(office: &Office, case: Case) -> Result<Self, String> {
-        let places = Places {
-            python: &office.python,
-            peers: &office.peers,
-            ours: &office.ours,
-        };
         let file = |i: usize, kind: &str| office.folder.join(format!("{i}.{kind}"));
         let mut sides: Vec<Result<Side, String>> = Vec::new();
         for (i, by) in case.by.iter().enumerate() {
             eprintln!("{}: {} gets ready", case.name, plain(by.name()));
             let gradient = file(i, "gradient");
             let _ = std::fs::remove_file(&gradient);
-            let command = by.command(case.question, places, &gradient);
+            let command = by.command(case.question, office, &gradient);
             sides.push(Side::start(command, &file(i, "log")));
         }
-        take_turns(&case.name, &mut sides, office.patience)?;
+        take_turns(&case.name, &mut sides, office.patience);
         let ours = match sides.first() {
             Some(Ok(ours)) => (ours.answer.clone(), ours.seconds.clone()),
             Some(Err(reason)) => return Err(format!("{}: {reason}", case.name)),
@@ -113,7 +108,7 @@ impl Contest {
 }
 
 /// Turns until the patience is used up; a side that breaks down is out.
-fn take_turns(name: &str, sides: &mut [Result<Side, String>], patience: f64) -> Result<(), String> {
+fn take_turns(name: &str, sides: &mut [Result<Side, String>], patience: f64) {
     let mut turns = 1;
     let mut turn = 0;
     while turn < turns {
@@ -132,7 +127,6 @@ fn take_turns(name: &str, sides: &mut [Result<Side, String>], patience: f64) -> 
         }
         turn += 1;
     }
-    Ok(())
 }
 
 /// The relative difference between two answers, the largest of those that there are; infinite where a count differs.

@@ -29,7 +29,7 @@ Examples:
 
 Ctrl-C keeps what is finished; a second Ctrl-C ends at once.")]
 pub(super) struct Args {
-    /// Small sizes: minutes instead of hours.
+    /// Small sizes: half a minute instead of hours.
     #[arg(long)]
     quick: bool,
     /// Only these experiments.

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, answer, succeed};
+use crate::toolchain::{VALGRIND, ensure};
 
 pub(crate) fn run(cargo: &Cargo, against: Option<&str>, write: bool) -> Result<(), String> {
+    ensure(&[VALGRIND])?;
     let folder = cargo.target_folder("bench");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let old = match against {
         Some(commit) => Some(built(cargo, &folder, commit)?),
         None => None,
     };
-    cargo.run(&["build", "--release", "--package", "dst-bench", "--bins"])?;
-    let mut slower = cargo.command();
+    let mut slower = cargo.measure("slower")?;
     slower
-        .args(["run", "--quiet", "--release", "--package", "dst-bench"])
-        .args(["--bin", "slower", "--", "--baseline"])
+        .arg("--baseline")
         .arg(cargo.root().join("dst-bench/baseline.txt"))
         .arg("--log")
         .arg(folder.join("complaints.log"));
@@ -26,11 +26,7 @@ pub(crate) fn run(cargo: &Cargo, against: Option<&str>, write: bool) -> Result<(
     if write {
         slower.arg("--write");
     }
-    match slower.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("the benchmarks failed: {status}")),
-        Err(e) => Err(format!("cargo does not start: {e}")),
-    }
+    succeed(&mut slower)
 }
 
 /// The program `hot` of this commit, built in a folder of its own; a commit is built once.
@@ -51,23 +47,13 @@ fn built(cargo: &Cargo, folder: &Path, commit: &str) -> Result<PathBuf, String> 
     }
     eprintln!("building {commit} in {}", tree.display());
     let target = tree.join("target");
-    let status = cargo
-        .command()
+    let mut build = cargo.command();
+    build
         .current_dir(&tree)
         .env("CARGO_TARGET_DIR", &target)
-        .args([
-            "build",
-            "--release",
-            "--package",
-            "dst-bench",
-            "--bin",
-            "hot",
-        ])
-        .status()
-        .map_err(|e| format!("cargo does not start: {e}"))?;
-    if !status.success() {
-        return Err(format!("commit '{commit}' does not build: {status}"));
-    }
+        .args(["build", "--release", "--package", "dst-bench"])
+        .args(["--bin", "hot"]);
+    succeed(&mut build).map_err(|e| format!("commit '{commit}' does not build: {e}"))?;
     Ok(target.join("release/hot"))
 }
 
@@ -77,32 +63,14 @@ fn unpacked(cargo: &Cargo, hash: &str, tree: &Path) -> Result<(), String> {
     let file = archive.to_string_lossy().into_owned();
     std::fs::create_dir_all(tree).map_err(|e| format!("{}: {e}", tree.display()))?;
     git(cargo, &["archive", "--format=tar", "--output", &file, hash])?;
-    let status = Command::new("tar")
-        .arg("-xf")
-        .arg(&archive)
-        .arg("-C")
-        .arg(tree)
-        .status()
-        .map_err(|e| format!("tar does not start: {e}"))?;
+    let mut tar = Command::new("tar");
+    let unpacked = succeed(tar.arg("-xf").arg(&archive).arg("-C").arg(tree));
     let _ = std::fs::remove_file(archive);
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("tar -xf {file}: {status}"))
-    }
+    unpacked
 }
 
 /// What git answers.
 fn git(cargo: &Cargo, arguments: &[&str]) -> Result<String, String> {
-    let output = Command::new("git")
-        .current_dir(cargo.root())
-        .args(arguments)
-        .output()
-        .map_err(|e| format!("git does not start: {e}"))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("git {}: {}", arguments.join(" "), said.trim()))
-    }
+    let mut git = Command::new("git");
+    answer(git.current_dir(cargo.root()).args(arguments))
 }

@@ -4,17 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::c_lib::{Scope, answer, build, package};
+use super::c_lib::{Scope, build, folder, package};
 use super::{c_header, c_reference};
-use crate::cargo::Cargo;
-use crate::toolchain::{Tool, ensure};
+use crate::cargo::{Cargo, answer};
+use crate::toolchain::{Tool, VALGRIND, ensure};
 
 const TOOLS: &[Tool] = &[
     Tool::new("gcc", "gcc"),
     Tool::new("g++", "g++"),
     Tool::new("nm", "binutils"),
     Tool::new("make", "make"),
-    Tool::new("valgrind", "valgrind"),
+    VALGRIND,
     Tool::new("pkg-config", "pkg-config"),
     Tool::new("cmake", "cmake"),
 ];
@@ -26,6 +26,16 @@ pub(crate) const C99: &[&str] = &["-std=c99", "-ffp-contract=off"];
 /// What the programs want to know.
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
+/// All of them, for this machine.
+const PROGRAMS: [&str; 6] = [
+    "known_answers",
+    "misuse",
+    "ticks",
+    "own_controller",
+    "tutorial",
+    "cxx",
+];
+
 /// Where the controller in C is, seen from the programs.
 pub(crate) const CONTROLLER: &str = "../../dst-std/src/control";
 
@@ -35,7 +45,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     c_header::check(cargo)?;
     quoted(cargo)?;
     let host = Host::new(cargo)?;
-    host.programs()?;
+    host.programs(cargo)?;
     promised(
         cargo,
         &answer(&mut Command::new(host.programs.join("tutorial-plain")))?,
@@ -101,7 +111,7 @@ struct Host {
 
 impl Host {
     fn new(cargo: &Cargo) -> Result<Self, String> {
-        let package_folder = cargo.target_folder("c-lib").join("packages/host");
+        let package_folder = folder(cargo, None, Scope::Full);
         package(cargo, None, Scope::Full, &package_folder)?;
         let programs = cargo.target_folder("c");
         fs::create_dir_all(&programs).map_err(|e| format!("{}: {e}", programs.display()))?;
@@ -138,25 +148,18 @@ impl Host {
     }
 
     /// Every program, plain, under the sanitisers and under valgrind.
-    fn programs(&self) -> Result<(), String> {
+    fn programs(&self, cargo: &Cargo) -> Result<(), String> {
         let sanitised = [
             "-O1",
             "-g",
             "-fsanitize=address,undefined",
             "-fno-sanitize-recover=all",
         ];
-        for name in [
-            "known_answers",
-            "misuse",
-            "ticks",
-            "own_controller",
-            "tutorial",
-            "cxx",
-        ] {
+        for name in PROGRAMS {
             let plain = self.compile("plain", name, &["-O2"])?;
             let output = answer(&mut Command::new(&plain))?;
             if name == "known_answers" {
-                let cases = c_reference::compare(&output)?;
+                let cases = c_reference::compare(cargo, &output)?;
                 eprintln!("{cases} cases of C agree with Rust");
             }
             report("gcc", name, &output)?;
@@ -182,14 +185,7 @@ impl Host {
 
     /// Nothing of Rust's panics, formatting or allocator is linked; a library that panics is found out.
     fn symbols(&self, cargo: &Cargo) -> Result<(), String> {
-        for name in [
-            "known_answers",
-            "misuse",
-            "ticks",
-            "own_controller",
-            "tutorial",
-            "cxx",
-        ] {
+        for name in PROGRAMS {
             let program = self.programs.join(format!("{name}-plain"));
             let found = panics(&program)?;
             if !found.is_empty() {

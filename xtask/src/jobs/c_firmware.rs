@@ -7,26 +7,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::c::{C99, CONTROLLER, STRICT, VERSION, known_answers, sources};
-use super::c_lib::{Scope, answer, package};
-use super::cross::{Reference, TARGETS, budgets, ticks};
-use crate::cargo::Cargo;
+use super::c_lib::{Scope, folder, package};
+use super::cross::{CORTEX_M4F, Machine as Board, RV32IMAC, Reference, budgets, ticks};
+use crate::cargo::{Cargo, answer};
 use crate::elf::{Elf, check_elf};
-use crate::toolchain::{QEMU_ARM, QEMU_RISCV, RustFor, Tool, ensure};
+use crate::toolchain::{RustFor, Tool, ensure};
 
-/// A microcontroller, its compiler and its emulator.
+/// A microcontroller and its C compiler.
 struct Machine {
-    target: &'static str,
+    board: &'static Board,
     /// Name of start-up code and linker script.
     start: &'static str,
     prefix: &'static str,
     flags: &'static [&'static str],
-    qemu: &'static [&'static str],
     tools: &'static [Tool],
 }
 
 const MACHINES: &[Machine] = &[
     Machine {
-        target: "thumbv7em-none-eabihf",
+        board: &CORTEX_M4F,
         start: "cortex_m",
         prefix: "arm-none-eabi",
         flags: &[
@@ -37,35 +36,25 @@ const MACHINES: &[Machine] = &[
             // Newlib's assembler says nothing about the stack; on bare metal nobody asks.
             "-Wl,--no-warn-execstack",
         ],
-        qemu: &[
-            "qemu-system-arm",
-            "-cpu",
-            "cortex-m4",
-            "-machine",
-            "mps2-an386",
-        ],
         tools: &[
             Tool::new("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
             Tool::new(
                 "/usr/lib/arm-none-eabi/lib/libc.a",
                 "libnewlib-arm-none-eabi",
             ),
-            QEMU_ARM,
         ],
     },
     Machine {
-        target: "riscv32imac-unknown-none-elf",
+        board: &RV32IMAC,
         start: "riscv",
         prefix: "riscv64-unknown-elf",
         flags: &["-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs"],
-        qemu: &["qemu-system-riscv32", "-machine", "virt", "-bios", "none"],
         tools: &[
             Tool::new("riscv64-unknown-elf-gcc", "gcc-riscv64-unknown-elf"),
             Tool::new(
                 "/usr/lib/picolibc/riscv64-unknown-elf/picolibc.specs",
                 "picolibc-riscv64-unknown-elf",
             ),
-            QEMU_RISCV,
         ],
     },
 ];
@@ -74,36 +63,34 @@ const MACHINES: &[Machine] = &[
 pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     let here = cases(&known_answers(cargo)?);
     for machine in MACHINES {
+        let board = machine.board;
         ensure(machine.tools)?;
-        let rust = RustFor::new(cargo, machine.target)?;
-        let folder = |scope| {
-            let name = match scope {
-                Scope::Full => machine.target.to_owned(),
-                Scope::Small => format!("{}-small", machine.target),
-            };
-            let folder = cargo.target_folder("c-lib").join("packages").join(name);
+        board.ensure()?;
+        let rust = RustFor::new(cargo, board.target)?;
+        let packed = |scope| {
+            let folder = folder(cargo, Some(&rust), scope);
             package(cargo, Some(&rust), scope, &folder).map(|()| folder)
         };
-        let full = folder(Scope::Full)?;
+        let full = packed(Scope::Full)?;
         let firmware = Firmware { cargo, machine };
         let output = firmware.run("known_answers", &full)?;
-        compare(&here, &cases(&output)).map_err(|e| format!("{}: {e}", machine.target))?;
+        compare(&here, &cases(&output)).map_err(|e| format!("{}: {e}", board.target))?;
         eprintln!(
             "{}: {} cases, the bits of this machine",
-            machine.target,
+            board.target,
             here.len()
         );
-        if machine.target.ends_with("eabihf") {
+        if board.has_fpu() {
             // The tuned controllers: no library, the bits of Rust, instructions per tick.
             let output = firmware.run("ticks", &full)?;
             let rust = Reference::of_this_machine(cargo)?;
             compare(&rust.tick_lines(), &tick_lines(&output))
-                .map_err(|e| format!("{}: ticks: {e}", machine.target))?;
+                .map_err(|e| format!("{}: ticks: {e}", board.target))?;
             firmware.count_ticks()?;
         }
         firmware.run("misuse", &full)?;
         firmware.run("firmware/smallest", &full)?;
-        firmware.run("firmware/smallest", &folder(Scope::Small)?)?;
+        firmware.run("firmware/smallest", &packed(Scope::Small)?)?;
     }
     Ok(())
 }
@@ -205,12 +192,10 @@ impl Firmware<'_> {
 
     /// Instructions per tick, counted as those of the firmware in Rust, and held against the same budgets.
     fn count_ticks(&self) -> Result<(), String> {
-        let target = self.machine.target;
+        let board = self.machine.board;
+        let target = board.target;
         let program = self.program("ticks", target);
-        let Some(emulated) = TARGETS.iter().find(|m| m.target == target) else {
-            return Err(format!("{target}: no machine to count on"));
-        };
-        let counts = emulated.count_each(&program, &ticks::MARKS)?;
+        let counts = board.count_each(&program, &ticks::MARKS)?;
         let budgets = self.cargo.root().join("tests/on-target/budgets.toml");
         for (name, counts) in ["c_safety_tick", "c_quadrotor_tick"].iter().zip(&counts) {
             let worst = counts.iter().max().copied().unwrap_or(0);
@@ -231,18 +216,7 @@ impl Firmware<'_> {
 
     /// Runs under QEMU; the exit code is the program's.
     fn emulate(&self, program: &Path) -> Result<String, String> {
-        let mut command = Command::new("timeout");
-        command
-            // A program that hangs is a failure, too.
-            .args(["--signal=KILL", "300"])
-            .args(self.machine.qemu)
-            .args(["-nographic", "-semihosting-config"])
-            .args(["enable=on,target=native", "-kernel"])
-            .arg(program);
-        let output = command
-            .stdin(std::process::Stdio::null())
-            .output()
-            .map_err(|e| format!("timeout does not start: {e}"))?;
+        let output = self.machine.board.run(program)?;
         // Semihosting prints to the emulator's standard error.
         let printed = String::from_utf8_lossy(&output.stderr).into_owned();
         if output.status.success() {
@@ -251,7 +225,7 @@ impl Firmware<'_> {
         let failed = printed.lines().filter(|line| !line.starts_with("case "));
         Err(format!(
             "{}: {}: {}\n{}",
-            self.machine.target,
+            self.machine.board.target,
             program.display(),
             output.status,
             failed.take(20).collect::<Vec<_>>().join("\n")

@@ -5,10 +5,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::c_header::HEADER;
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, answer};
 use crate::toolchain::RustFor;
 
 /// How the library is built: no unwinding (a static library without std has none), one unit, so that what is not used
@@ -41,10 +40,19 @@ pub(crate) fn run(
         Some(target) => Some(RustFor::new(cargo, target.leak())?),
         None => None,
     };
-    let name = rust.as_ref().map_or("host", |rust| rust.target);
-    let folder = out.unwrap_or_else(|| cargo.target_folder("c-lib").join("packages").join(name));
+    let folder = out.unwrap_or_else(|| folder(cargo, rust.as_ref(), scope));
     package(cargo, rust.as_ref(), scope, &folder)?;
     Ok(folder)
+}
+
+/// Where the folder is if nobody says: a small library does not take the place of a full one.
+pub(crate) fn folder(cargo: &Cargo, rust: Option<&RustFor>, scope: Scope) -> PathBuf {
+    let target = rust.map_or("host", |rust| rust.target);
+    let name = match scope {
+        Scope::Full => target.to_owned(),
+        Scope::Small => format!("{target}-small"),
+    };
+    cargo.target_folder("c-lib").join("packages").join(name)
 }
 
 /// Builds the library and puts everything into the folder.
@@ -112,21 +120,6 @@ pub(crate) fn build(
     Ok(release.join("libdst_ffi.a"))
 }
 
-/// Runs a command and returns what it prints; an error has the whole command and its output.
-pub(crate) fn answer(command: &mut Command) -> Result<String, String> {
-    let output = command
-        .output()
-        .map_err(|e| format!("{} does not start: {e}", command.get_program().display()))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    if output.status.success() {
-        return Ok(text.into_owned());
-    }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    // The first lines say what went wrong; a sanitiser can go on for thousands.
-    let errors = errors.lines().take(60).collect::<Vec<_>>().join("\n");
-    Err(format!("{command:?}: {}\n{text}{errors}", output.status))
-}
-
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 const PKG_CONFIG: &str = "\
@@ -158,3 +151,16 @@ else()
     set(PACKAGE_VERSION_COMPATIBLE FALSE)
 endif()
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_library_has_a_folder_of_its_own() {
+        let cargo = Cargo::new();
+        let folders = [Scope::Full, Scope::Small].map(|scope| folder(&cargo, None, scope));
+        assert_ne!(folders[0], folders[1]);
+        assert!(folders[0].ends_with("c-lib/packages/host"), "{folders:?}");
+    }
+}

@@ -1,266 +1,113 @@
-//! What the C program of known answers must print, from dst-core in Rust.
-//!
-//! Models and settings are those of `tests/c/cases.h`; the models here have their derivatives from dual numbers, those
-//! there by hand, so that the numbers agree to rounding, and no bit of code is shared above the engine.
+//! What the C program of known answers must print: what `tests/host/examples/c_cases.rs` prints, from dst-core in Rust.
 
-use dst_core::adapt::{AdamOla, OlaConfig, Window, WindowedOla};
-use dst_core::{
-    Crossing, Derived, Euler, Formula, Gradient, HeapMemory, Heun, Integrator, Mode, Plan, Rk4,
-    Scalar, SymplecticEuler, System, Weights,
-};
-use dst_models::{BouncingBall, Decay, Figure1, Quadratic};
+use crate::cargo::{Cargo, answer};
 
-/// A line: what it is about, its counts and its numbers.
-struct Line {
-    label: String,
-    counts: Vec<usize>,
-    numbers: Vec<f64>,
+/// Compares the output of the program; returns the number of cases.
+pub(crate) fn compare(cargo: &Cargo, output: &str) -> Result<usize, String> {
+    // In a process of its own: xtask must work when the engine does not compile.
+    let mut cases = cargo.command();
+    cases.args(["run", "--quiet", "--package", "dst-tests"]);
+    let expected = answer(cases.args(["--example", "c_cases"]))?;
+    same(&expected, output)
 }
 
-/// Compares the output of the program; returns the number of lines.
-pub(crate) fn compare(output: &str) -> Result<usize, String> {
-    let mut expected = lines::<f32>("f32");
-    expected.extend(lines::<f64>("f64"));
-    let printed: Vec<&str> = output.lines().filter(|l| l.starts_with("case ")).collect();
-    if printed.len() != expected.len() {
-        return Err(format!(
-            "{} cases printed, {} expected",
-            printed.len(),
-            expected.len()
-        ));
+/// The cases of both must be the same, the numbers up to rounding.
+fn same(expected: &str, printed: &str) -> Result<usize, String> {
+    let [expected, printed] = [expected, printed]
+        .map(|text| text.lines().filter(|l| l.starts_with("case ")))
+        .map(Iterator::collect::<Vec<_>>);
+    if expected.is_empty() || printed.len() != expected.len() {
+        let (there, here) = (printed.len(), expected.len());
+        return Err(format!("{there} cases printed, {here} expected"));
     }
-    for (line, printed) in expected.iter().zip(&printed) {
-        let tolerance = if line.label.starts_with("f32") {
-            1e-5
-        } else {
-            1e-12
-        };
-        line.check(printed, tolerance)
-            .map_err(|e| format!("{printed}\nRust says of {}: {e}", line.label))?;
+    for (expected, printed) in expected.iter().zip(&printed) {
+        let difference = compare_line(expected, printed);
+        difference.map_err(|e| format!("{printed}\nRust says {expected}\n{e}"))?;
     }
     Ok(expected.len())
 }
 
-impl Line {
-    fn check(&self, printed: &str, tolerance: f64) -> Result<(), String> {
-        let (label, values) = printed
-            .strip_prefix("case ")
-            .and_then(|rest| rest.split_once(": "))
-            .ok_or("not a case")?;
-        if label != self.label {
-            return Err("another case".to_owned());
-        }
-        let mut values = values.split(' ');
-        for count in &self.counts {
-            let value = values.next().unwrap_or_default();
-            if value != count.to_string() {
-                return Err(format!("{count}, not {value}"));
-            }
-        }
-        for number in &self.numbers {
-            let bits = values.next().unwrap_or_default();
-            let value = from_bits(bits).ok_or_else(|| format!("{bits} are not bits"))?;
-            let both_nan = value.is_nan() && number.is_nan();
-            let close = (value - number).abs() <= tolerance * value.abs().max(number.abs());
-            if !(both_nan || close) {
-                return Err(format!("{number:e}, not {value:e}"));
-            }
-        }
-        match values.next() {
-            None => Ok(()),
-            Some(more) => Err(format!("nothing of {more}")),
+/// Word by word: the label and the counts must be equal, numbers close.
+fn compare_line(expected: &str, printed: &str) -> Result<(), String> {
+    let (mut expected, mut printed) = (expected.split(' '), printed.split(' '));
+    loop {
+        match (expected.next(), printed.next()) {
+            (None, None) => return Ok(()),
+            (Some(expected), Some(printed)) if expected == printed => {}
+            (Some(expected), Some(printed)) => close(expected, printed)?,
+            (Some(missing), None) => return Err(format!("no {missing}")),
+            (None, Some(more)) => return Err(format!("nothing of {more}")),
         }
     }
 }
 
-/// Eight digits are an f32, sixteen an f64.
-fn from_bits(digits: &str) -> Option<f64> {
+/// Two numbers that differ by rounding?
+fn close(expected: &str, printed: &str) -> Result<(), String> {
+    let (Some((a, tolerance)), Some((b, _)), true) = (
+        from_bits(expected),
+        from_bits(printed),
+        expected.len() == printed.len(),
+    ) else {
+        return Err(format!("{expected}, not {printed}"));
+    };
+    let both_nan = a.is_nan() && b.is_nan();
+    if both_nan || (a - b).abs() <= tolerance * a.abs().max(b.abs()) {
+        Ok(())
+    } else {
+        Err(format!("{a:e}, not {b:e}"))
+    }
+}
+
+/// A number and the relative difference that rounding may make. Eight digits are an f32, sixteen an f64; a count has fewer.
+fn from_bits(digits: &str) -> Option<(f64, f64)> {
     let bits = u64::from_str_radix(digits, 16).ok()?;
     match digits.len() {
-        8 => u32::try_from(bits)
-            .ok()
-            .map(|b| f64::from(f32::from_bits(b))),
-        16 => Some(f64::from_bits(bits)),
+        8 => Some((f32::from_bits(u32::try_from(bits).ok()?).into(), 1e-5)),
+        16 => Some((f64::from_bits(bits), 1e-12)),
         _ => None,
     }
 }
 
-fn lines<S: Scalar>(suffix: &str) -> Vec<Line> {
-    let s = S::from_f64;
-    let mut all = Vec::new();
-    grid::<S, _, _>(&mut all, "decay", Decay, [1.3], [2.0], (0.07, 1e-3));
-    grid::<S, _, _>(&mut all, "figure1", Figure1, [0.7], [1.0; 2], (0.05, 1e-2));
-    grid::<S, _, _>(
-        &mut all,
-        "ball",
-        BouncingBall,
-        [8.0],
-        [3.0, 0.0],
-        (0.01, 0.0),
-    );
-    let plan = Euler::new(s(0.05)).until(s(1e-2)).at_most(10_000);
-    let tenth = dst_core::Uniform(s(0.1));
-    let falling = |k: usize| S::ONE / (S::ONE + S::from_count(k));
-    loss(&mut all, "uniform", plan.running_loss(tenth, S::TWO));
-    loss(&mut all, "falling", plan.running_loss(&falling, S::TWO));
-    loss(
-        &mut all,
-        "limit",
-        plan.at_most(40).running_loss(tenth, S::ZERO),
-    );
-    adaptation::<S>(&mut all);
-    for line in &mut all {
-        line.label = format!("{suffix} {}", line.label);
-    }
-    all
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Every integrator, crossing and mode.
-fn grid<S: Scalar, F: Formula<S, D, 1> + Copy, const D: usize>(
-    all: &mut Vec<Line>,
-    model: &str,
-    formula: F,
-    theta: [f64; 1],
-    x0: [f64; D],
-    (h, epsilon): (f64, f64),
-) {
-    let (h, epsilon) = (S::from_f64(h), S::from_f64(epsilon));
-    let (theta, x0) = (theta.map(S::from_f64), x0.map(S::from_f64));
-    let mut each = |name: &str, solve: &dyn Fn(Crossing, Mode) -> Line| {
-        for crossing in Crossing::ALL {
-            for mode in [Mode::Adjoint, Mode::Tangent] {
-                let mut line = solve(crossing, mode);
-                line.label = format!("{model} {name} {crossing:?} {mode:?}").to_lowercase();
-                all.push(line);
-            }
-        }
-    };
-    let system = Derived::<_, D, 1>::new(formula);
-    let system = &system;
-    each("euler", &|c, m| {
-        solve(
-            Euler::new(h).until(epsilon).crossing(c).mode(m),
-            system,
-            &theta,
-            &x0,
-        )
-    });
-    each("heun", &|c, m| {
-        solve(
-            Heun::new(h).until(epsilon).crossing(c).mode(m),
-            system,
-            &theta,
-            &x0,
-        )
-    });
-    each("rk4", &|c, m| {
-        solve(
-            Rk4::new(h).until(epsilon).crossing(c).mode(m),
-            system,
-            &theta,
-            &x0,
-        )
-    });
-    if model == "ball" {
-        let symplectic = SymplecticEuler::new(h).until(epsilon);
-        each("symplectic", &|c, m| {
-            solve(symplectic.crossing(c).mode(m), system, &theta, &x0)
-        });
+    /// A case with one count and one number.
+    fn case(steps: usize, value: f64) -> String {
+        format!("case f64 decay euler: {steps} {:016x}", value.to_bits())
     }
-}
 
-fn loss<S: Scalar, W: Weights<S> + Copy>(
-    all: &mut Vec<Line>,
-    name: &str,
-    plan: Plan<S, Euler<S>, W>,
-) {
-    for mode in [Mode::Adjoint, Mode::Tangent] {
-        let flow = Derived::<_, 2, 1>::new(Figure1);
-        let mut line = solve(plan.mode(mode), &flow, &[S::from_f64(0.7)], &[S::ONE; 2]);
-        line.label = format!("figure1 {name} {mode:?}").to_lowercase();
-        all.push(line);
+    #[test]
+    fn numbers_may_differ_by_rounding_and_counts_by_nothing() {
+        let line = case(147, 2.0);
+        assert_eq!(same(&line, &line), Ok(1));
+        assert_eq!(same(&line, &case(147, 2.0 + 1e-12)), Ok(1));
+        assert!(same(&line, &case(147, 2.0 + 1e-11)).is_err());
+        assert!(same(&line, &case(148, 2.0)).is_err());
+        assert!(same(&line, &line.replace("euler", "heun")).is_err());
+        assert_eq!(same(&case(1, f64::NAN), &case(1, -f64::NAN)), Ok(1));
+        assert!(same(&case(1, f64::NAN), &case(1, 0.0)).is_err());
+        assert!(same(&line, &case(147, f64::NAN)).is_err());
+        assert!(same(&case(1, 1e-300), &case(1, 0.0)).is_err());
     }
-}
 
-fn solve<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy, Y: System<S>>(
-    plan: Plan<S, I, W>,
-    system: &Y,
-    theta: &[S],
-    x0: &[S],
-) -> Line {
-    let mut memory = HeapMemory::new(&plan, system, 8);
-    let Gradient {
-        steps,
-        stop,
-        loss,
-        theta,
-        x0,
-        state,
-        ..
-    } = match plan.gradient(system, theta, x0, &mut memory) {
-        Ok(gradient) => gradient,
-        // Compared with what C prints, it is found.
-        Err(error) => {
-            return Line {
-                label: error.to_string(),
-                counts: vec![],
-                numbers: vec![],
-            };
-        }
-    };
-    let stop = stop.map_or([S::NAN; 3], |s| [s.time, s.steps, s.epsilon_gradient]);
-    let numbers = [&stop, [loss].as_slice(), theta, x0, state].concat();
-    Line {
-        label: String::new(),
-        counts: vec![steps],
-        numbers: numbers.iter().map(|v| v.to_f64()).collect(),
+    #[test]
+    fn single_precision_has_a_tolerance_of_its_own() {
+        let case = |value: f32| format!("case f32 decay: 7 {:08x}", value.to_bits());
+        assert_eq!(same(&case(2.0), &case(2.000_01)), Ok(1));
+        assert!(same(&case(2.0), &case(2.000_1)).is_err());
+        let double = format!("case f32 decay: 7 {:016x}", 2.0_f64.to_bits());
+        assert!(same(&case(2.0), &double).is_err());
     }
-}
 
-/// Adam-OLA and the windowed adaptation.
-fn adaptation<S: Scalar>(all: &mut Vec<Line>) {
-    let s = S::from_f64;
-    let bowl = Quadratic {
-        lambda: [S::ONE, s(3.0), s(0.6)],
-        coupling: s(0.2),
-    };
-    let x0 = [S::ONE, s(-0.7), s(0.4)];
-    let mut add = |name: &str, counts: [usize; 2], numbers: [S; 3], x: &[S]| {
-        all.push(Line {
-            label: format!("bowl {name}"),
-            counts: counts.to_vec(),
-            numbers: numbers.iter().chain(x).map(|v| v.to_f64()).collect(),
-        });
-    };
-    let mut memory = [S::ZERO; 15];
-    let config = OlaConfig::new(s(0.01), s(1e-3), s(1e-3));
-    if let Ok(mut ola) = AdamOla::new(config, bowl, &x0, &mut memory)
-        && ola.advance(100).is_ok()
-    {
-        let counts = [ola.iterations(), ola.adaptations()];
-        add(
-            "ola",
-            counts,
-            [ola.value(), ola.alpha(), S::ZERO],
-            ola.state(),
-        );
-    }
-    let mut z = [S::ZERO; 9];
-    let config = OlaConfig::new(s(0.01), s(1e-5), s(0.1));
-    let Ok(mut ola) = WindowedOla::new(config, bowl, usize::MAX, &x0, &mut z) else {
-        return;
-    };
-    let mut memory = HeapMemory::new(&Euler::new(S::ONE).until(S::ZERO), ola.method(), 3);
-    for _ in 0..4 {
-        let Ok(Window::Adapted { sensitivity, .. }) = ola.advance(1000, &mut memory) else {
-            return;
-        };
-        let counts = [ola.iterations(), ola.adaptations()];
-        add(
-            "window",
-            counts,
-            [ola.value(), ola.alpha(), sensitivity],
-            ola.state(),
-        );
+    #[test]
+    fn what_is_missing_or_too_much_is_noticed() {
+        let line = case(7, 2.0);
+        let two = format!("{line}\n{line}");
+        assert_eq!(same(&two, &format!("checks: 3\n{two}\n")), Ok(2));
+        assert!(same(&two, &line).is_err() && same(&line, &two).is_err());
+        assert!(same(&line, &format!("{line} 0")).is_err());
+        assert!(same(&format!("{line} 0"), &line).is_err());
+        assert!(same("", "").is_err());
     }
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, succeed};
 use crate::suite;
 
 pub(crate) fn run(cargo: &Cargo, first: bool) -> ExitCode {
@@ -29,15 +29,11 @@ type Clone = (std::path::PathBuf, Vec<String>);
 fn cloned(cargo: &Cargo) -> Result<Clone, String> {
     let folder = cargo.target_folder("clean-clone");
     let _ = fs::remove_dir_all(&folder);
-    let status = Command::new("git")
-        .args(["clone", "--quiet", "--no-local"])
+    let mut git = Command::new("git");
+    git.args(["clone", "--quiet", "--no-local"])
         .arg(cargo.root())
-        .arg(folder.join("dst"))
-        .status()
-        .map_err(|e| format!("git does not start: {e}"))?;
-    if !status.success() {
-        return Err(format!("git clone: {status}"));
-    }
+        .arg(folder.join("dst"));
+    succeed(&mut git)?;
     let readme = fs::read_to_string(folder.join("dst/README.md")).map_err(|e| e.to_string())?;
     let lines = commands(&readme);
     match lines.len() {

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, succeed};
 
 /// What the others need.
 const REQUIREMENTS: &str = "dst-bench/peers/requirements.txt";
@@ -25,12 +25,9 @@ pub(crate) fn run(
     } else {
         cargo.root().join("dst-bench")
     };
-    // All programs first: the one that compares starts another.
-    cargo.run(&["build", "--release", "--package", "dst-bench", "--bins"])?;
-    let mut compare = cargo.command();
+    let mut compare = cargo.measure("compare")?;
     compare
-        .args(["run", "--quiet", "--release", "--package", "dst-bench"])
-        .args(["--bin", "compare", "--", "--python"])
+        .arg("--python")
         .arg(python)
         .arg("--peers")
         .arg(cargo.root().join("dst-bench/peers"))
@@ -44,7 +41,7 @@ pub(crate) fn run(
     if let Some(only) = only {
         compare.args(["--only", only]);
     }
-    finished(&mut compare).map_err(|_| "the comparison failed; the reason is above".to_owned())
+    succeed(&mut compare).map_err(|_| "the comparison failed; the reason is above".to_owned())
 }
 
 /// A Python environment of our own with the others in it, made on first use.
@@ -63,7 +60,7 @@ fn installed(cargo: &Cargo) -> Result<PathBuf, String> {
     );
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv"]).arg(&folder);
-    finished(&mut venv).map_err(|e| {
+    succeed(&mut venv).map_err(|e| {
         format!(
             "no Python environment can be made ({e}); install Python 3 with venv and pip (Debian: apt-get install python3-venv), \
              or name one that has the packages of {REQUIREMENTS} with --python"
@@ -78,7 +75,7 @@ fn installed(cargo: &Cargo) -> Result<PathBuf, String> {
         "--requirement",
     ])
     .arg(&requirements);
-    finished(&mut pip).map_err(|e| {
+    succeed(&mut pip).map_err(|e| {
         format!(
             "pip cannot install {REQUIREMENTS} ({e}); it needs a package index within reach and 6 GB, or --python and a Python that has \
              them already"
@@ -86,14 +83,4 @@ fn installed(cargo: &Cargo) -> Result<PathBuf, String> {
     })?;
     fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
     Ok(python)
-}
-
-/// Runs it to its end; what it prints is for people.
-fn finished(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.stdin(Stdio::null()).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{name}: {status}")),
-        Err(e) => Err(format!("{name} does not start: {e}")),
-    }
 }

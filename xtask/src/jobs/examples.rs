@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, answer};
 
 /// Crates with an `examples` folder.
 const PACKAGES: [&str; 2] = ["dst-core", "dst-std"];
@@ -15,16 +15,9 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     for package in PACKAGES {
         for source in sources(&cargo.root().join(package).join("examples"))? {
             let name = source.file_stem().unwrap_or_default().to_string_lossy();
-            let output = cargo
-                .command()
-                .args(["run", "--quiet", "--package", package, "--example", &name])
-                .output()
-                .map_err(|e| format!("cargo does not start: {e}"))?;
-            if !output.status.success() {
-                let said = String::from_utf8_lossy(&output.stderr);
-                return Err(format!("example {name}: {}\n{said}", output.status));
-            }
-            check(&source, &String::from_utf8_lossy(&output.stdout))?;
+            let mut example = cargo.command();
+            example.args(["run", "--quiet", "--package", package, "--example", &name]);
+            check(&source, &answer(&mut example)?)?;
             count += 1;
         }
     }

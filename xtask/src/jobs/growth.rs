@@ -1,6 +1,6 @@
 //! How cost grows; see `dst-bench/src/bin/growth.rs`.
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, succeed};
 
 pub(crate) fn run(cargo: &Cargo, quick: bool) -> Result<(), String> {
     let out = if quick {
@@ -8,17 +8,10 @@ pub(crate) fn run(cargo: &Cargo, quick: bool) -> Result<(), String> {
     } else {
         cargo.root().join("dst-bench")
     };
-    // All programs first: the one that measures starts another.
-    cargo.run(&["build", "--release", "--package", "dst-bench", "--bins"])?;
-    let out = out.to_string_lossy();
-    let program = ["run", "--quiet", "--release", "--package", "dst-bench"];
-    let mut arguments = [
-        program.as_slice(),
-        &["--bin", "growth", "--", "--out", &out],
-    ]
-    .concat();
+    let mut growth = cargo.measure("growth")?;
+    growth.arg("--out").arg(out);
     if quick {
-        arguments.push("--quick");
+        growth.arg("--quick");
     }
-    cargo.run(&arguments)
+    succeed(&mut growth)
 }

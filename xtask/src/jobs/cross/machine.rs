@@ -20,37 +20,42 @@ pub(crate) struct Machine {
     arguments: &'static [&'static str],
 }
 
+const CORTEX_M0: Machine = Machine {
+    core: "Cortex-M0",
+    target: "thumbv6m-none-eabi",
+    emulator: "qemu-system-arm",
+    tool: QEMU_ARM,
+    arguments: &["-cpu", "cortex-m0", "-machine", "microbit"],
+};
+
+/// Programs in C run on it, too.
+pub(crate) const CORTEX_M4F: Machine = Machine {
+    core: "Cortex-M4F",
+    target: "thumbv7em-none-eabihf",
+    emulator: "qemu-system-arm",
+    tool: QEMU_ARM,
+    arguments: &["-cpu", "cortex-m4", "-machine", "mps2-an386"],
+};
+
+const CORTEX_M33: Machine = Machine {
+    core: "Cortex-M33",
+    target: "thumbv8m.main-none-eabihf",
+    emulator: "qemu-system-arm",
+    tool: QEMU_ARM,
+    arguments: &["-cpu", "cortex-m33", "-machine", "mps2-an505"],
+};
+
+/// Programs in C run on it, too.
+pub(crate) const RV32IMAC: Machine = Machine {
+    core: "RV32IMAC",
+    target: "riscv32imac-unknown-none-elf",
+    emulator: "qemu-system-riscv32",
+    tool: QEMU_RISCV,
+    arguments: &["-machine", "virt", "-bios", "none"],
+};
+
 /// All of them; memory maps are in `tests/on-target/memory`.
-pub(crate) const TARGETS: [Machine; 4] = [
-    Machine {
-        core: "Cortex-M0",
-        target: "thumbv6m-none-eabi",
-        emulator: "qemu-system-arm",
-        tool: QEMU_ARM,
-        arguments: &["-cpu", "cortex-m0", "-machine", "microbit"],
-    },
-    Machine {
-        core: "Cortex-M4F",
-        target: "thumbv7em-none-eabihf",
-        emulator: "qemu-system-arm",
-        tool: QEMU_ARM,
-        arguments: &["-cpu", "cortex-m4", "-machine", "mps2-an386"],
-    },
-    Machine {
-        core: "Cortex-M33",
-        target: "thumbv8m.main-none-eabihf",
-        emulator: "qemu-system-arm",
-        tool: QEMU_ARM,
-        arguments: &["-cpu", "cortex-m33", "-machine", "mps2-an505"],
-    },
-    Machine {
-        core: "RV32IMAC",
-        target: "riscv32imac-unknown-none-elf",
-        emulator: "qemu-system-riscv32",
-        tool: QEMU_RISCV,
-        arguments: &["-machine", "virt", "-bios", "none"],
-    },
-];
+pub(crate) const TARGETS: [Machine; 4] = [CORTEX_M0, CORTEX_M4F, CORTEX_M33, RV32IMAC];
 
 /// Firmware that hangs is ended after this; the slowest needs a few seconds.
 const PATIENCE: Duration = Duration::from_secs(120);

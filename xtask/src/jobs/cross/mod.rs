@@ -7,13 +7,12 @@ mod reference;
 pub(crate) mod ticks;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, succeed};
 use crate::elf::{Elf, check_elf};
 use crate::toolchain::RustFor;
 use budgets::Measured;
-pub(crate) use machine::{Machine, TARGETS};
+pub(crate) use machine::{CORTEX_M4F, Machine, RV32IMAC, TARGETS};
 pub(crate) use reference::Reference;
 use reference::Report;
 
@@ -164,14 +163,5 @@ impl Firmware<'_> {
             .join(self.rust.target)
             .join("release")
             .join(name))
-    }
-}
-
-/// Runs a command to its end; an error repeats it.
-fn succeed(command: &mut Command) -> Result<(), String> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{command:?}: {status}")),
-        Err(e) => Err(format!("{command:?}: {e}")),
     }
 }

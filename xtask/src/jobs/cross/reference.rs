@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, answer};
 
 /// The lines of the host.
 pub(crate) struct Reference {
@@ -44,19 +44,11 @@ impl Report {
 impl Reference {
     /// Runs the same checks here. In a process of its own: xtask must work when the engine does not compile.
     pub(crate) fn of_this_machine(cargo: &Cargo) -> Result<Self, String> {
-        let output = cargo
-            .command()
+        let mut reference = cargo.command();
+        reference
             .args(["run", "--quiet", "--release", "--package", "dst-models"])
-            .args(["--example", "reference"])
-            .output()
-            .map_err(|e| format!("cargo does not start: {e}"))?;
-        if !output.status.success() {
-            return Err(format!(
-                "the reference of the host: {}",
-                String::from_utf8_lossy(&output.stderr)
-            ));
-        }
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            .args(["--example", "reference"]);
+        let text = answer(&mut reference)?;
         let mut checks: Vec<String> = text.lines().map(str::to_owned).collect();
         let smallest = checks.pop().unwrap_or_default();
         let smallest = hex(smallest.strip_prefix("smallest ").unwrap_or_default())?;
