@@ -149,6 +149,7 @@ fn errors_are_one_sentence() {
     };
     let broken = write("broken", "1 0:1\n");
     let single = write("single", "3 1:1\n3 2:1\n");
+    let steep = write("steep", "1 1:1e160 2:1\n-1 1:1\n");
     for (arguments, code, words) in [
         (
             ["--method", "newton"].as_slice(),
@@ -200,6 +201,11 @@ fn errors_are_one_sentence() {
         (&["--data", "nowhere"], 1, "no data set 'nowhere'"),
         (&["--data", &broken], 1, ":1:3: index 0"),
         (&["--data", &single], 1, "every label is 3"),
+        (
+            &["--data", &steep],
+            1,
+            "steep: the values are too large; scale the data",
+        ),
         (&["--tolerance", "1e6"], 1, "lower --tolerance"),
         (
             &["--tolerance", "1e-9", "--max-steps", "20"],

@@ -18,4 +18,7 @@ pub use margins::{DataError, Margins};
 pub use newton::{Minimum, minimise};
 pub use rosenbrock::Rosenbrock;
 pub use spectrum::largest_eigenvalue;
+
+/// What is said of a data set whose Lipschitz constant is not finite.
+pub(crate) const TOO_LARGE: &str = "the values are too large; scale the data";
 pub use svm::SmoothSvm;
