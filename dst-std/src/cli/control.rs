@@ -1,5 +1,6 @@
 //! `dst control`: the control loop of the experiment, and its tuned controllers as source code.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -114,18 +115,20 @@ fn show(config: &Config, results: &Results, to: &mut dyn Write) -> io::Result<()
 }
 
 fn run_export(args: &ExportArgs) -> Result<(), Failure> {
-    let out = OutDir::create(&args.out).map_err(Failure::NoAnswer)?;
     let model = match &args.model {
         None => None,
         Some(path) => {
-            let text = fs::read_to_string(path)
-                .map_err(|e| Failure::NoAnswer(format!("{}: {e}", path.display())))?;
+            let refused =
+                |e: &dyn fmt::Display| Failure::NoAnswer(format!("{}: {e}", path.display()));
+            let text = fs::read_to_string(path).map_err(|e| refused(&e))?;
             let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-            let model = Model::from_json(&text)
-                .map_err(|e| Failure::NoAnswer(format!("{}: {e}", path.display())))?;
+            let model = Model::from_json(&text).map_err(|e| refused(&e))?;
+            // Before a directory is made for it.
+            model.program().map_err(|e| refused(&e))?;
             Some((name.unwrap_or_default(), model))
         }
     };
+    let out = OutDir::create(&args.out).map_err(Failure::NoAnswer)?;
     let made = threads::with(args.parallel.threads(), || {
         export::controllers(
             model.as_ref().map(|(n, m)| (n.as_str(), m)),

@@ -152,5 +152,12 @@ pub fn again(plant: &Plant, stored: &str) -> Result<[(String, String); 2], Failu
 fn inverted(program: &Program<f64>, knobs: &Knobset, theta: &[f64]) -> Result<Tuned<f32>, Failure> {
     let tuned = knobs.tuned(program, theta);
     let missing = || Failure::NoAnswer("the tuned weights have no inverse".to_owned());
-    Ok(tuned.ok_or_else(missing)?.cast())
+    let tuned: Tuned<f32> = tuned.ok_or_else(missing)?.cast();
+    let numbers = tuned.params.iter().chain(&tuned.inverses);
+    if !numbers.clone().all(|v| v.is_finite()) {
+        return Err(Failure::NoAnswer(
+            "the tuned weights are not finite in single precision; take other units".to_owned(),
+        ));
+    }
+    Ok(tuned)
 }
