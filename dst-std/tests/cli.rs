@@ -479,6 +479,7 @@ fn ola_refuses_what_it_cannot_use() {
             ("bad.txt", bad),
             ("x0.txt", "1\n2\n"),
             ("huge", "1 4294967295:1\n-1 1:1\n"),
+            ("steep", "1 1:1e160 2:1\n-1 1:1\n"),
         ],
     );
     let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
@@ -495,6 +496,11 @@ fn ola_refuses_what_it_cannot_use() {
             "needs 32.0 GiB for every vector",
         ),
         (
+            vec!["--data", &path("steep"), "--method", "adam"],
+            1,
+            "steep: the values are too large; scale the data",
+        ),
+        (
             vec![
                 "--data",
                 &small,
@@ -507,7 +513,7 @@ fn ola_refuses_what_it_cannot_use() {
             "has 2 numbers, but small has 4 variables",
         ),
         (
-            vec!["--data", "no-such-set"],
+            vec!["--data", "no-such-set", "--out", &path("out")],
             1,
             "no data set 'no-such-set'",
         ),
@@ -520,6 +526,11 @@ fn ola_refuses_what_it_cannot_use() {
             vec!["--method", "adam", "--eta", "1"],
             2,
             "--eta does not go with --method adam",
+        ),
+        (
+            vec!["--method", "adam", "--out", &path("out")],
+            2,
+            "--out does not go with --method adam",
         ),
         (
             vec!["--method", "adam-ola", "--guard", "log", "--window", "3"],
@@ -543,5 +554,6 @@ fn ola_refuses_what_it_cannot_use() {
         assert_eq!(exit, code, "{arguments:?}: {text}");
         assert!(text.contains(words), "{arguments:?}: {text}");
     }
+    assert!(!folder.join("out").exists());
     std::fs::remove_dir_all(folder).unwrap();
 }

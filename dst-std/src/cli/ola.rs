@@ -1,7 +1,7 @@
 //! `dst ola`: online adaptation of the learning rate, one run or all methods side by side.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
@@ -9,7 +9,7 @@ use dst_core::Error;
 use serde::Serialize;
 
 use super::arguments::{choice, not_negative, positive, positive_count};
-use super::common::{Files, Parallel, Seeded, Speech};
+use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::experiments::Context;
 use crate::experiments::ola::{
@@ -81,8 +81,9 @@ pub(super) struct Args {
     /// Iterations at most.
     #[arg(long, value_name = "N", default_value = "1000", value_parser = positive_count, allow_hyphen_values = true)]
     max_iterations: usize,
-    #[command(flatten)]
-    files: Files,
+    /// Directory for plots and tables; made if it is not there. [default: report]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     parallel: Parallel,
     #[command(flatten)]
@@ -157,8 +158,11 @@ impl Args {
         };
         let method = name.to_possible_value();
         let method = method.as_ref().map_or("", |value| value.get_name());
-        for (option, given) in given.into_iter().skip(2) {
+        let given = given.into_iter().skip(2);
+        for (option, given) in given.chain([("--out", self.out.is_some())]) {
             let taken = match option {
+                // One run writes no files.
+                "--out" => false,
                 "--momentum" => name == Name::Hb,
                 "--rate" => name == Name::AdamHd,
                 _ => name == Name::AdamOla,
@@ -312,7 +316,6 @@ fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
 
 fn compare(args: &Args) -> Result<(), Failure> {
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
     let Speech { json, quiet } = args.speech;
     let mut config = Config {
         limits: args.limits(),
@@ -323,6 +326,9 @@ fn compare(args: &Args) -> Result<(), Failure> {
     if let Some(data) = &args.data {
         config.datasets = vec![data.clone()];
     }
+    let problems = ola::problems(&config).map_err(|error| Failure::NoAnswer(error.to_string()))?;
+    let out = args.out.as_deref().unwrap_or(Path::new("report"));
+    let out = OutDir::create(out).map_err(Failure::NoAnswer)?;
     let context = Context {
         quick: false,
         seed: args.seeded.seed,
@@ -334,7 +340,7 @@ fn compare(args: &Args) -> Result<(), Failure> {
         },
         interrupt,
     };
-    let results = threads::with(context.threads, || ola::run(&config, &context))
+    let results = threads::with(context.threads, || ola::run(&config, &problems, &context))
         .map_err(Failure::NoAnswer)??;
     let section = ola::section(&config, &results);
     let mut files = Vec::new();
