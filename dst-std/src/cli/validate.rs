@@ -225,10 +225,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
     let truth = if args.no_truth {
         None
     } else {
-        let slots = match args.slots {
-            Slots::All => usize::MAX,
-            Slots::Number(count) => count,
-        };
+        let slots = slots_of_truth(args.slots, args.dim, machine::available_memory());
         let solved = truth(&instance, args.eps, (args.rtol, USUAL_RTOL), slots);
         Some(solved.map_err(|error| match error {
             OdeError::NotReached { steps, .. } => format!(
@@ -268,6 +265,19 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         peak_rss_mb: peak.map(|bytes| bytes as f64 / 1e6),
     };
     Ok((report, answer))
+}
+
+/// The adaptive solver finds out how many steps it takes as it goes: all of its states, but no more than fill half of what is free.
+/// The bits of its gradient do not depend on it.
+fn slots_of_truth(asked: Slots, dim: usize, free: Option<u64>) -> usize {
+    match (asked, free) {
+        (Slots::Number(count), _) => count,
+        (Slots::All, None) => usize::MAX,
+        (Slots::All, Some(free)) => {
+            let states = free / 2 / (8 * dim as u64).max(1);
+            usize::try_from(states).unwrap_or(usize::MAX).max(1)
+        }
+    }
 }
 
 fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -340,5 +350,19 @@ fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     match report.peak_rss_mb {
         Some(peak) => writeln!(out, ", {peak:.0} MB at the most in all"),
         None => writeln!(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_truth_asks_how_much_memory_there_is() {
+        let free = Some(1 << 30);
+        assert_eq!(slots_of_truth(Slots::All, 1 << 20, free), 64);
+        assert_eq!(slots_of_truth(Slots::All, 1 << 30, free), 1);
+        assert_eq!(slots_of_truth(Slots::All, 100, None), usize::MAX);
+        assert_eq!(slots_of_truth(Slots::Number(7), 1 << 30, free), 7);
     }
 }
