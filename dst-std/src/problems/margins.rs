@@ -269,7 +269,7 @@ impl SignedBlock<'_> {
         self.signs.len()
     }
 
-    /// z·w of every row, for a wide w; the rest of `out` is left undefined.
+    /// z·w of every row, for a wide w; the rest of `out` stays as it is.
     #[inline]
     pub(super) fn multiply(&self, wide: &[f64], out: &mut [f64; MOST_ROWS]) {
         let intercept = wide.last().copied().unwrap_or(0.0);

@@ -171,7 +171,7 @@ pub struct Findings {
     pub other_bounds: Vec<Row>,
     /// With one knob per kind and stage: the gradient, and a search without it.
     pub many_knobs: ManyKnobs,
-    /// Iteration counts of the test: tuned, then the best of the others by ½ mean + ½ p99.
+    /// Iteration counts of the test: tuned, then Jacobi scaling by grid.
     pub counts: Vec<(String, Vec<u32>)>,
     /// A run in closed loop: tuned, then Jacobi.
     pub traces: Vec<(String, Trace)>,
@@ -181,7 +181,7 @@ pub struct Findings {
     pub theta: Vec<f64>,
 }
 
-/// Gradient and search with as many knobs as constraints of a block, in every phase.
+/// Gradient and search with one knob per kind and stage, in every phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ManyKnobs {
     /// How many.
