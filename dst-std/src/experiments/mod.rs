@@ -1,6 +1,6 @@
-//! The experiments, one file each: a configuration in, plain results out, and a [`Section`] that shows them.
+//! The experiments, a folder each: a configuration in, plain results out, and a [`Section`] that shows them.
 //!
-//! `dst reproduce` runs what [`ALL`] lists. To add one: a file with a function `fn(&Context) -> Result<Section, Failure>`,
+//! `dst reproduce` runs what [`ALL`] lists. To add one: a folder with a function `fn(&Context) -> Result<Section, Failure>`,
 //! a `pub mod` line here, and an entry in [`ALL`].
 //!
 //! An experiment names its figures and tables after itself (`ola-gap`, `ola-iterations`), because all files of a report
