@@ -1,5 +1,7 @@
 //! From a plant to a tuned controller: gradients against differences, the same bits everywhere, and fewer iterations.
 
+mod scratch;
+
 use dst_core::mpc::Tick;
 use dst_std::control::plants::{Plant, quadrotor, quadrotor_model, safety_filter};
 use dst_std::control::{
@@ -7,6 +9,7 @@ use dst_std::control::{
     objective, tune,
 };
 use dst_std::linalg::threads;
+use scratch::Scratch;
 
 fn plants() -> [Plant; 2] {
     [safety_filter(), quadrotor().unwrap()]
@@ -241,28 +244,6 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
     );
     let text = serde_json::to_string(&good).unwrap();
     assert_eq!(Model::from_json(&text).unwrap(), good);
-}
-
-/// A directory that is gone when the test is over.
-struct Scratch(std::path::PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("dst-control-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 fn dst(arguments: &[&str]) -> (Option<i32>, String, String) {

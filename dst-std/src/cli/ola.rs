@@ -16,7 +16,7 @@ use crate::experiments::ola::{
     self, Config, Limits, Method, Problem, Results, Run, Setting, ola_parameters,
 };
 use crate::linalg::threads;
-use crate::report::{Interrupt, OutDir, Progress, Section};
+use crate::report::{Interrupt, OutDir, Section};
 
 /// Adapt the learning rate of Adam while it runs, on the smooth support vector machine.
 ///
@@ -197,16 +197,7 @@ impl Args {
                 momentum: self.momentum.unwrap_or(0.9),
             },
             (Name::Nag, ..) => Method::Nag,
-            (Name::NagSc, ..) => {
-                let mu = if self.reg > 0.0 {
-                    self.reg
-                } else {
-                    Config::default().strong_convexity
-                };
-                Method::NagSc {
-                    extrapolation: (l.sqrt() - mu.sqrt()) / (l.sqrt() + mu.sqrt()),
-                }
-            }
+            (Name::NagSc, ..) => Method::nag_sc(problem, &Config::default()),
             (Name::Adagrad, ..) => Method::Adagrad,
             (Name::Adam, ..) => Method::Adam,
             (Name::AdamHd, ..) => Method::AdamHd {
@@ -316,7 +307,6 @@ fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
 
 fn compare(args: &Args) -> Result<(), Failure> {
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let Speech { json, quiet } = args.speech;
     let mut config = Config {
         limits: args.limits(),
         regularisation: args.reg,
@@ -333,21 +323,14 @@ fn compare(args: &Args) -> Result<(), Failure> {
         quick: false,
         seed: args.seeded.seed,
         threads: args.parallel.threads(),
-        progress: if quiet || json {
-            Progress::hidden()
-        } else {
-            Progress::new()
-        },
+        progress: args.speech.progress(),
         interrupt,
     };
     let results = threads::with(context.threads, || ola::run(&config, &problems, &context))
         .map_err(Failure::NoAnswer)??;
     let section = ola::section(&config, &results);
-    let mut files = Vec::new();
-    for (name, content) in section.files() {
-        files.push(out.write(&name, &content).map_err(Failure::NoAnswer)?);
-    }
-    output::print(json, &results, |to| {
+    let files = out.write_section(&section).map_err(Failure::NoAnswer)?;
+    output::print(args.speech.json, &results, |to| {
         show_all(&results, &section, &files, to)
     })
 }
@@ -380,7 +363,5 @@ fn show_all(
         )?;
     }
     writeln!(to)?;
-    files
-        .iter()
-        .try_for_each(|file| writeln!(to, "written: {}", file.display()))
+    output::written(to, files)
 }

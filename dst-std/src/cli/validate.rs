@@ -17,7 +17,7 @@ use crate::experiments::validation::{
 use crate::linalg::threads;
 use crate::machine;
 use crate::ode::OdeError;
-use crate::report::{Progress, short, try_to_write, write_file};
+use crate::report::{short, try_to_write, write_file};
 
 /// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
 ///
@@ -193,11 +193,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         slots: args.slots,
         max_steps: args.max_steps,
     };
-    let progress = if args.speech.quiet {
-        Progress::hidden()
-    } else {
-        Progress::new()
-    };
+    let progress = args.speech.progress();
     let instance = problem.build()?;
     let task = progress.task("running", 1000);
     let mut prepared = run.prepare(&instance, |share| {

@@ -7,6 +7,7 @@
 //! lie in one directory. It polls [`Context::interrupted`] between parts, and returns what it has or
 //! [`Failure::Interrupted`].
 
+mod common;
 pub mod control;
 pub mod illustration;
 pub mod l2o;
@@ -74,7 +75,7 @@ pub struct Experiment {
 pub const ALL: &[Experiment] = &[
     Experiment {
         name: "illustration",
-        title: "Illustration: a stopping time with a known gradient (Figure 1)",
+        title: illustration::TITLE,
         run: illustration::experiment,
     },
     Experiment {
@@ -89,12 +90,12 @@ pub const ALL: &[Experiment] = &[
     },
     Experiment {
         name: "ola",
-        title: "Online learning-rate adaptation on the smooth SVM (Figures 4 and 5)",
+        title: ola::TITLE,
         run: ola::experiment,
     },
     Experiment {
         name: "control",
-        title: "Control loop: fewer iterations before the deadline (ours)",
+        title: control::TITLE,
         run: control::experiment,
     },
 ];

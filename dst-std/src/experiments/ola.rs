@@ -26,6 +26,9 @@ pub use problem::{Problem, ProblemError};
 pub use run::{Limits, Method, Run};
 pub use show::{section, times};
 
+/// The headline.
+pub const TITLE: &str = "Online learning-rate adaptation on the smooth SVM (Figures 4 and 5)";
+
 /// What to compare.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Config {

@@ -22,6 +22,9 @@ mod page;
 mod pen;
 mod plot;
 mod progress;
+#[cfg(test)]
+#[path = "../../tests/scratch/mod.rs"]
+mod scratch;
 mod section;
 mod series;
 mod table;

@@ -27,6 +27,9 @@ pub use baselines::{Balancing, Fixed};
 pub use closed_loop::Trace;
 pub use show::section;
 
+/// The headline.
+pub const TITLE: &str = "Control loop: fewer iterations before the deadline (ours)";
+
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Config {

@@ -12,7 +12,7 @@ type Part = fn(&Score) -> f64;
 
 /// The section of the report.
 pub fn section(config: &Config, results: &Results) -> Section {
-    let mut section = Section::new("Control loop: fewer iterations before the deadline (ours)");
+    let mut section = Section::new(super::TITLE);
     section.paragraph(
         "A model predictive controller solves a quadratic program at every tick, here by ADMM in f32; the deadline does not wait. Its knobs are a \
          weight R for every constraint and a relaxation α, switched at fixed iterations, so that no tick ever factorises. They are tuned by \
@@ -107,11 +107,7 @@ fn claims(
             spread(row, x),
             spread(row, c)
         ),
-        match held.iter().filter(|h| **h).count() {
-            3 => Verdict::Holds,
-            0 => Verdict::DoesNotHold,
-            _ => Verdict::Partly,
-        },
+        Verdict::of_all(held),
         format!("{} held-out ticks, {}", config.test, row.name),
     );
     let others: Vec<&Row> = findings.rows.iter().filter(|row| !row.ours).collect();
@@ -137,11 +133,7 @@ fn claims(
             short(least(p)),
             short(least(x))
         ),
-        match wins.iter().filter(|w| **w).count() {
-            3 => Verdict::Holds,
-            0 => Verdict::DoesNotHold,
-            _ => Verdict::Partly,
-        },
+        Verdict::of_all(wins),
         "averages over the trainings",
     );
     let many = &findings.many_knobs;
@@ -166,11 +158,7 @@ fn claims(
                 short(tuned.average(p)),
                 short(other.average(p))
             ),
-            match wins {
-                [true, true] => Verdict::Holds,
-                [false, false] => Verdict::DoesNotHold,
-                _ => Verdict::Partly,
-            },
+            Verdict::of_all(wins),
             "against Jacobi scaling with (ρ, α) chosen in closed loop",
         );
     }

@@ -11,6 +11,7 @@ use crate::control::{
     CHOICE, Knobset, Options, Pool, Program, Score, Stream, Training, Tuned, begin, iterations,
     recipe, tune,
 };
+use crate::experiments::common::go_on;
 use crate::report::{Interrupt, Task, short};
 
 /// Parts of a study, for the progress bar.
@@ -154,13 +155,6 @@ pub(super) fn study(
 
 fn no_answer(why: &str) -> Failure {
     Failure::NoAnswer(why.to_owned())
-}
-
-pub(super) fn go_on(interrupt: &Interrupt) -> Result<(), Failure> {
-    match interrupt.raised() {
-        true => Err(Failure::Interrupted),
-        false => Ok(()),
-    }
 }
 
 /// One training of these knobs, without the last phase's own.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::baselines::{Baseline, Rule};
 use super::optimiser::Optimiser;
+use super::{Config, Problem};
 
 /// A method with its parameters; the learning rate is given beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -61,6 +62,18 @@ pub enum Method {
 }
 
 impl Method {
+    /// Nesterov's method for strongly convex f: μ is the regularisation or, without one, that of the configuration.
+    pub fn nag_sc(problem: &Problem, config: &Config) -> Self {
+        let mu = match problem.regularisation() {
+            reg if reg > 0.0 => reg,
+            _ => config.strong_convexity,
+        };
+        let (l, mu) = (problem.lipschitz().sqrt(), mu.sqrt());
+        Self::NagSc {
+            extrapolation: (l - mu) / (l + mu),
+        }
+    }
+
     /// The name people see.
     pub fn name(self) -> String {
         match self {
