@@ -267,7 +267,7 @@ fn validate_gives_one_object() {
         "x0_gradient_norm",
         "truth_time",
         "relative_error",
-        "euler_evaluations",
+        "forward_evaluations",
         "ode_evaluations",
         "nfe_ratio",
         "seconds_gradient",

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
-use crate::control::{Model, export};
-use crate::experiments::control::{self, Config, section};
+use crate::control::Model;
+use crate::experiments::control::{self, Config, export, section};
 use crate::linalg::threads;
 use crate::report::{Interrupt, OutDir, Section};
 

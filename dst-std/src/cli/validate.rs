@@ -136,7 +136,7 @@ struct Report {
     /// Of ∂T/∂θ against that of the adaptive solver.
     relative_error: Option<f64>,
     /// Evaluations of A in the forward run: N times the stages of the integrator.
-    euler_evaluations: usize,
+    forward_evaluations: usize,
     /// Evaluations of A in a forward solve by the adaptive solver at the usual tolerance.
     ode_evaluations: Option<usize>,
     nfe_ratio: Option<f64>,
@@ -235,7 +235,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
             other => format!("the adaptive solver: {other}"),
         })?)
     };
-    let euler_evaluations = answer.steps * args.integrator.stages();
+    let forward_evaluations = answer.steps * args.integrator.stages();
     let ode_evaluations = truth.as_ref().map(|truth| truth.evaluations);
     let report = Report {
         problem,
@@ -250,9 +250,9 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         relative_error: truth
             .as_ref()
             .map(|truth| relative_error(&answer.theta, &truth.exact.theta)),
-        euler_evaluations,
+        forward_evaluations,
         ode_evaluations,
-        nfe_ratio: ode_evaluations.map(|ode| euler_evaluations as f64 / ode as f64),
+        nfe_ratio: ode_evaluations.map(|ode| forward_evaluations as f64 / ode as f64),
         rates: answer.rates,
         pullbacks: answer.pullbacks,
         trajectory_mb: answer.kept_bytes as f64 / 1e6,
@@ -326,7 +326,7 @@ fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "  evaluations           {:>12} forward, {ode} by the adaptive solver: ratio {ratio:.3}",
-            report.euler_evaluations
+            report.forward_evaluations
         )?;
     }
     writeln!(

@@ -250,7 +250,7 @@ impl Model {
 
 impl Model {
     /// A and B, row by row.
-    pub(super) fn plant(&self) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn plant(&self) -> (Vec<f64>, Vec<f64>) {
         let flat = |rows: &[Vec<f64>]| rows.iter().flatten().copied().collect();
         (flat(&self.a), flat(&self.b))
     }

@@ -15,7 +15,7 @@ use super::tuning::{Options, Progressed, Training, tune};
 const PORTION: usize = 5000;
 
 /// Trains the last phase alone, on the slowest of `ticks`; the score is on all of them. Where none reaches it, nothing changes.
-pub fn secure(
+pub(super) fn secure(
     program: &Program<f64>,
     knobset: &Knobset,
     theta: &[f64],

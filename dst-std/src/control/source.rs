@@ -36,7 +36,7 @@ const TAKEN: &str = "dst_controller \
     type typedef typeid typename typeof union unsafe unsigned unsized use using virtual void volatile where while yield";
 
 /// A name that both languages take.
-pub(super) fn identifier(name: &str) -> String {
+pub(crate) fn identifier(name: &str) -> String {
     let mut text: String = name
         .chars()
         .map(|c| {

@@ -14,8 +14,7 @@ pub mod l2o;
 pub mod ola;
 pub mod validation;
 
-use std::fmt;
-
+pub use crate::Failure;
 use crate::report::{Interrupt, Progress, Section};
 
 /// What an experiment is given.
@@ -39,26 +38,6 @@ impl Context {
         self.interrupt.raised()
     }
 }
-
-/// Why an experiment has no results.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// It cannot be done; one sentence.
-    NoAnswer(String),
-    /// The user asked for an end before anything was finished.
-    Interrupted,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoAnswer(sentence) => f.write_str(sentence),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
 
 /// An entry of the registry.
 #[derive(Clone, Copy, Debug)]

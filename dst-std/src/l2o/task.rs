@@ -11,7 +11,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::data::random::{fill_normals_from, normal, uniform};
 use crate::linalg::Real;
-use crate::problems::largest_eigenvalue;
+use crate::linalg::largest_eigenvalue;
 
 /// Extents of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //! | [`householder`] | H·diag(λ)·Hᵀ with H a product of M reflections | 3 readings of the M vectors, up to M = 8 |
 //! | [`dense`] | dense products and factorisations by faer | |
 //! | [`sparse`] | matrix by its nonzeros, row after row | one reading of the nonzeros |
+//! | [`largest_eigenvalue`] | of a symmetric positive operator, by Lanczos iteration | |
 //! | `elementwise` | tanh, exp, softplus, … for vectorised loops, accuracy stated and tested; dot product | |
 //! | `ahead` | asking for memory ahead of its use | |
 //! | `real` | the same kernels in single and double precision | |
@@ -18,6 +19,7 @@ mod ahead;
 pub mod dense;
 pub(crate) mod elementwise;
 pub mod householder;
+mod lanczos;
 mod operator;
 pub(crate) mod real;
 pub mod sparse;
@@ -25,5 +27,6 @@ pub mod symmetric;
 pub mod threads;
 
 pub(crate) use ahead::Ahead;
+pub use lanczos::largest_eigenvalue;
 pub use operator::Operator;
 pub use real::Real;

@@ -15,7 +15,7 @@ use super::section::Section;
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Writes a file, or leaves things as they were.
-pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no file name"))?;

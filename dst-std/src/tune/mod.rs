@@ -7,6 +7,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `config`, `outcome` | what is asked, what was found |
 //! | `problem` | what is solved, and from where |
 //! | `method` | the methods, their hyperparameters as free coordinates |
 //! | `trial` | one run: its stopping time, or what stands for it if the run did not stop; the gradient |
@@ -37,7 +38,7 @@ pub use problem::{Kind, Problem};
 pub use show::picture;
 pub use trial::Work;
 
-use crate::experiments::Failure;
+use crate::Failure;
 use crate::report::{Interrupt, Progress, short};
 use descent::{Descent, Stage, descend};
 use team::Team;

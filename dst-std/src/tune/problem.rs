@@ -4,9 +4,9 @@ use dst_core::Objective;
 
 use crate::data::random::{bits, normals};
 use crate::data::{Examples, Shape, synthetic};
+use crate::linalg::largest_eigenvalue;
 use crate::problems::{
-    Form, Logistic, Margins, Rosenbrock, SmoothSvm, TOO_LARGE, largest_eigenvalue, minimise,
-    quadratic,
+    Form, Logistic, Margins, Rosenbrock, SmoothSvm, TOO_LARGE, minimise, quadratic,
 };
 
 /// Variables and reflections of the built-in quadratic.

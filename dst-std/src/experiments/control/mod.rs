@@ -8,6 +8,7 @@
 mod baselines;
 mod closed_loop;
 mod elsewhere;
+pub mod export;
 mod many;
 mod momentum;
 mod rivals;
@@ -23,7 +24,6 @@ use crate::control::plants::{Plant, quadrotor, safety_filter};
 use crate::control::{Options, SWITCHES, Score, Stream};
 use crate::report::{Interrupt, Progress, Section};
 
-pub use baselines::{Balancing, Fixed};
 pub use closed_loop::Trace;
 pub use show::section;
 
@@ -36,7 +36,7 @@ pub struct Config {
     /// Where all random numbers come from.
     pub seed: u64,
     /// Trainings, each with a pool of its own.
-    pub seeds: usize,
+    pub trainings: usize,
     /// Ticks of a pool.
     pub pool: usize,
     /// Further ticks: the first decide between settings, the slowest train the last phase, all decide between trainings.
@@ -74,7 +74,7 @@ impl Config {
     pub fn new(seed: u64, quick: bool) -> Self {
         let full = Self {
             seed,
-            seeds: 3,
+            trainings: 3,
             pool: 1500,
             fresh: 120_000,
             test: 5000,
@@ -95,7 +95,7 @@ impl Config {
             return full;
         }
         Self {
-            seeds: 1,
+            trainings: 1,
             pool: 250,
             fresh: 1000,
             test: 500,
@@ -112,7 +112,7 @@ impl Config {
     }
 
     /// Of training number `s`.
-    pub(crate) fn training(&self, s: usize) -> Options {
+    fn training(&self, s: usize) -> Options {
         self.options(Stream::Batches(s))
     }
 
@@ -216,7 +216,7 @@ impl Results {
 }
 
 /// The entry of the registry.
-pub fn experiment(context: &Context) -> Result<Section, Failure> {
+pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     let config = Config::new(context.seed, context.quick);
     let results = run(&config, &context.progress, &context.interrupt)?;
     Ok(section(&config, &results))

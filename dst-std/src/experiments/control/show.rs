@@ -38,7 +38,7 @@ pub fn section(config: &Config, results: &Results) -> Section {
         score_table(&rows),
     );
     section.setting("seed", config.seed);
-    section.setting("trainings", config.seeds);
+    section.setting("trainings", config.trainings);
     section.setting("pool, ticks", config.pool);
     section.setting("further ticks that decide", config.fresh.min(CHOICE));
     section.setting(

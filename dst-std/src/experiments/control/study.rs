@@ -36,7 +36,7 @@ pub(super) fn study(
     let test64 = plant.pool(Stream::Test.of(config.seed), config.test);
     let test = test64.cast::<f32>();
     // Of every training: the ticks that it learns from, and those that decide.
-    let pools: Vec<[Pool<f64>; 2]> = (0..config.seeds)
+    let pools: Vec<[Pool<f64>; 2]> = (0..config.trainings)
         .map(|s| {
             [
                 plant.pool(Stream::Pool(s).of(config.seed), config.pool),

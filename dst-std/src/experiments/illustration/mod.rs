@@ -196,7 +196,7 @@ pub struct ErrorLine {
 }
 
 /// The entry of the registry.
-pub fn experiment(context: &Context) -> Result<Section, Failure> {
+pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     let config = Config::new(Problem::default(), context.quick);
     let results = run(&config, &context.interrupt)?;
     Ok(section(&config, &results))
