@@ -21,6 +21,7 @@
 //! | [`ode`] | adaptive Dormand–Prince, events, the gradient of an event's time |
 //! | [`tune`], [`control`] | hyperparameters, and the knobs of a controller, by descending a stopping time |
 //! | [`experiments`], [`report`] | a configuration in, plain results out; how they are shown |
+//! | [`machine`] | memory that is there and memory that is used, and what a run should say about where it ran |
 //!
 //! Results have the same bits on any number of threads.
 
@@ -28,6 +29,7 @@ pub mod cli;
 pub mod control;
 pub mod data;
 pub mod experiments;
+mod failure;
 pub mod l2o;
 pub mod learned;
 pub mod linalg;
@@ -36,3 +38,5 @@ pub mod ode;
 pub mod problems;
 pub mod report;
 pub mod tune;
+
+pub use failure::Failure;

@@ -1,7 +1,7 @@
-//! What this process may use of the machine, where the system tells.
+//! What this process may use of the machine, where the system tells, and what it should say of it.
 
 /// Bytes that can still be allocated without swapping, nor beyond what a control group allows; `None` where the system does not tell.
-pub fn available_memory() -> Option<u64> {
+pub(crate) fn available_memory() -> Option<u64> {
     let free = kilobytes("/proc/meminfo", "MemAvailable:");
     let number =
         |file: &str| -> Option<u64> { std::fs::read_to_string(file).ok()?.trim().parse().ok() };
@@ -52,6 +52,32 @@ pub fn must_fit(what: &str, needed: f64, remedy: &str) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// What a run should say about where it ran: name, value.
+pub fn facts(threads: usize) -> Vec<(String, String)> {
+    let mut features: Vec<&str> = Vec::new();
+    #[cfg(target_arch = "x86_64")]
+    {
+        let known = [
+            ("avx2", std::arch::is_x86_feature_detected!("avx2")),
+            ("fma", std::arch::is_x86_feature_detected!("fma")),
+            ("avx512f", std::arch::is_x86_feature_detected!("avx512f")),
+        ];
+        features.extend(known.iter().filter(|known| known.1).map(|known| known.0));
+    }
+    if features.is_empty() {
+        features.push("those of the target");
+    }
+    let target = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
+    [
+        ("dst", env!("CARGO_PKG_VERSION").to_owned()),
+        ("target", target),
+        ("CPU features", features.join(", ")),
+        ("threads", threads.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
 }
 
 #[cfg(test)]

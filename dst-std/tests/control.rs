@@ -1,5 +1,7 @@
 //! From a plant to a tuned controller: gradients against differences, the same bits everywhere, and fewer iterations.
 
+mod scratch;
+
 use dst_core::mpc::Tick;
 use dst_std::control::plants::{Plant, quadrotor, quadrotor_model, safety_filter};
 use dst_std::control::{
@@ -7,6 +9,7 @@ use dst_std::control::{
     objective, tune,
 };
 use dst_std::linalg::threads;
+use scratch::Scratch;
 
 fn plants() -> [Plant; 2] {
     [safety_filter(), quadrotor().unwrap()]
@@ -204,7 +207,13 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
     let good = quadrotor_model();
     assert!(good.program().is_ok());
     type Breaking = fn(&mut Model);
-    let broken: [(Breaking, &str); 10] = [
+    let broken: [(Breaking, &str); 16] = [
+        (|m| m.a[0][0] = 1e39, "a must be finite in single precision"),
+        (|m| m.b[0][0] = -1e300, "b must be finite"),
+        (|m| m.horizon = 1 << 63, "horizon must be from 1 to 128"),
+        (|m| m.horizon = 129, "horizon must be from 1 to 128"),
+        (|m| m.primal_tolerance = 1e-60, "primal_tolerance must be"),
+        (|m| m.dual_tolerance = 1e39, "dual_tolerance must be"),
         (|m| m.a.truncate(11), "a must have"),
         (|m| m.b[0][0] = f64::NAN, "b must be finite"),
         (|m| m.q.truncate(11), "q must have"),
@@ -222,6 +231,11 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
         let error = model.program().unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
+    let mut wide = good.clone();
+    wide.b.iter_mut().for_each(|row| *row = vec![0.0; 513]);
+    (wide.r, wide.inputs) = (vec![1.0; 513], vec![(-1.0, 1.0); 513]);
+    let error = wide.program().unwrap_err().to_string();
+    assert!(error.contains("at most 512 inputs"), "{error}");
     assert!(
         Model::from_json("{\"a\": 1}")
             .unwrap_err()
@@ -230,28 +244,6 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
     );
     let text = serde_json::to_string(&good).unwrap();
     assert_eq!(Model::from_json(&text).unwrap(), good);
-}
-
-/// A directory that is gone when the test is over.
-struct Scratch(std::path::PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("dst-control-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 fn dst(arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -330,6 +322,10 @@ fn bad_input_is_named_and_nothing_is_written() {
             &MOTOR.replace("0.08", "0.0").replace("0.002", "0.0"),
             "Riccati",
         ),
+        (
+            &MOTOR.replace("20.0", "1e43"),
+            "not finite in single precision",
+        ),
     ] {
         std::fs::write(&model, text).unwrap();
         let (code, _, complaint) = dst(&[
@@ -340,7 +336,7 @@ fn bad_input_is_named_and_nothing_is_written() {
             complaint.contains(words) && complaint.lines().count() == 1,
             "{complaint}"
         );
-        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0);
+        assert!(!std::fs::exists(&out).unwrap(), "{complaint}");
     }
     let (code, _, complaint) = dst(&["control", "--threads", "0"]);
     assert_eq!(code, Some(2), "{complaint}");

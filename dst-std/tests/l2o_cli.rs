@@ -1,42 +1,14 @@
 //! `dst l2o train` as a user meets it: killed and resumed, refused, interrupted.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use dst_std::l2o::{Model, Trained};
+use scratch::Scratch;
 
-/// A directory that is gone when the test is over.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("dst-test-l2o-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+mod scratch;
 
 /// A small training that writes to `out`.
 fn training(out: &str, more: &[&str]) -> Command {
@@ -98,7 +70,7 @@ fn contents(out: &str) -> [Vec<u8>; 3] {
 fn what_a_training_leaves() {
     let scratch = Scratch::new("leaves");
     for (name, model) in [("dm", Model::Dm), ("rnnprop", Model::RnnProp)] {
-        let out = scratch.file(&format!("{name}.safetensors"));
+        let out = scratch.path(&format!("{name}.safetensors"));
         works(
             &out,
             &[
@@ -142,8 +114,8 @@ fn wait_for(child: &mut Child, log: &Path, lines: usize) {
 fn killed_at_any_moment_it_ends_with_the_same_bytes() {
     let scratch = Scratch::new("killed");
     let (whole, cut) = (
-        scratch.file("whole.safetensors"),
-        scratch.file("cut.safetensors"),
+        scratch.path("whole.safetensors"),
+        scratch.path("cut.safetensors"),
     );
     let steps = ["--steps", "150", "--penalty", "literal", "--threads", "1"];
     works(&whole, &steps);
@@ -180,8 +152,8 @@ fn killed_at_any_moment_it_ends_with_the_same_bytes() {
 fn interrupted_it_says_so_and_goes_on() {
     let scratch = Scratch::new("interrupted");
     let (whole, cut) = (
-        scratch.file("whole.safetensors"),
-        scratch.file("cut.safetensors"),
+        scratch.path("whole.safetensors"),
+        scratch.path("cut.safetensors"),
     );
     works(&whole, &["--steps", "300"]);
     let mut command = training(&cut, &["--steps", "300", "--checkpoint-every", "0"]);
@@ -214,22 +186,17 @@ fn interrupted_it_says_so_and_goes_on() {
 #[test]
 fn places_that_cannot_be_written() {
     let scratch = Scratch::new("places");
-    let out = scratch.file("no such directory/a.safetensors");
+    let out = scratch.path("no such directory/a.safetensors");
     refuses(
         &out,
         &["--steps", "1"],
         2,
         &["a.safetensors", "cannot be written"],
     );
-    refuses(
-        scratch.0.to_str().unwrap(),
-        &["--steps", "1"],
-        2,
-        &["cannot be written"],
-    );
+    refuses(scratch.text(), &["--steps", "1"], 2, &["cannot be written"]);
     fs::write(scratch.0.join("file"), "").unwrap();
     refuses(
-        &scratch.file("file/a.safetensors"),
+        &scratch.path("file/a.safetensors"),
         &["--steps", "1"],
         2,
         &["cannot be written"],
@@ -237,7 +204,7 @@ fn places_that_cannot_be_written() {
     // The log and the checkpoint need a name of their own.
     for name in ["a.csv", "a.checkpoint"] {
         refuses(
-            &scratch.file(name),
+            &scratch.path(name),
             &["--steps", "1"],
             2,
             &["--out must not end in"],
@@ -245,13 +212,13 @@ fn places_that_cannot_be_written() {
     }
     fs::create_dir(scratch.0.join("b.checkpoint")).unwrap();
     refuses(
-        &scratch.file("b.safetensors"),
+        &scratch.path("b.safetensors"),
         &["--steps", "1"],
         2,
         &["b.checkpoint", "cannot be written"],
     );
     refuses(
-        &scratch.file("c.safetensors"),
+        &scratch.path("c.safetensors"),
         &["--checkpoint-every", "-1"],
         2,
         &["--checkpoint-every must be"],
@@ -263,7 +230,7 @@ fn places_that_cannot_be_written() {
 #[test]
 fn sizes_and_seeds_at_their_ends() {
     let scratch = Scratch::new("ends");
-    let out = scratch.file("a.safetensors");
+    let out = scratch.path("a.safetensors");
     let most = usize::MAX.to_string();
     let dst = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dst"));
@@ -303,7 +270,7 @@ fn sizes_and_seeds_at_their_ends() {
 #[test]
 fn checkpoints_that_are_of_no_use() {
     let scratch = Scratch::new("checkpoints");
-    let out = scratch.file("a.safetensors");
+    let out = scratch.path("a.safetensors");
     // None yet: killed before its first, a training begins again.
     works(&out, &["--steps", "2", "--resume"]);
     let before = contents(&out);
@@ -344,7 +311,7 @@ fn checkpoints_that_are_of_no_use() {
 #[test]
 fn a_training_that_fails() {
     let scratch = Scratch::new("fails");
-    let out = scratch.file("a.safetensors");
+    let out = scratch.path("a.safetensors");
     refuses(
         &out,
         &["--steps", "5", "--rate", "1e38"],
@@ -368,7 +335,7 @@ fn a_training_that_fails() {
 #[test]
 fn a_full_disk() {
     let scratch = Scratch::new("full");
-    let out = scratch.file("a.safetensors");
+    let out = scratch.path("a.safetensors");
     works(&out, &["--steps", "2"]);
     let (before, names) = (contents(&out), scratch.names());
     let whole = training(&out, &["--steps", "4", "--resume"]);

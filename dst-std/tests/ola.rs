@@ -225,6 +225,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         },
         ..Config::default()
     };
+    let loaded = dst_std::experiments::ola::problems(&config).unwrap();
     let with = |count| {
         let context = Context {
             quick: true,
@@ -233,7 +234,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             progress: Progress::hidden(),
             interrupt: Interrupt::never(),
         };
-        let results = threads::with(count, || run(&config, &context)).unwrap();
+        let results = threads::with(count, || run(&config, &loaded, &context)).unwrap();
         results.unwrap().comparisons
     };
     let (one, three) = (with(1), with(3));

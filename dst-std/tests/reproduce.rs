@@ -1,11 +1,13 @@
 //! `dst reproduce` and `dst illustrate --out` as a user meets them: the page, the files, the errors, Ctrl-C.
 
 mod markup;
+mod scratch;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
+use scratch::Scratch;
 use serde_json::Value;
 
 fn dst(arguments: &[&str]) -> Output {
@@ -13,37 +15,6 @@ fn dst(arguments: &[&str]) -> Output {
         .args(arguments)
         .output()
         .unwrap()
-}
-
-/// A directory that is gone when the test is over.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("dst-test-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn text(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = fs::read_dir(&self.0)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// The page is whole, and everything it points to is beside it.

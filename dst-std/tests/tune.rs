@@ -1,11 +1,13 @@
 //! `dst tune` as a user meets it: what it prints and writes, the errors, Ctrl-C, and the paper's data where it is present.
 
 mod markup;
+mod scratch;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use scratch::Scratch;
 use serde_json::Value;
 
 /// Without the data sets of whoever runs the tests.
@@ -16,37 +18,6 @@ fn dst(arguments: &[&str]) -> Output {
         .env_remove("DST_DATA")
         .output()
         .unwrap()
-}
-
-/// A directory that is gone when the test is over.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("dst-tune-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn text(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[test]
@@ -149,6 +120,7 @@ fn errors_are_one_sentence() {
     };
     let broken = write("broken", "1 0:1\n");
     let single = write("single", "3 1:1\n3 2:1\n");
+    let steep = write("steep", "1 1:1e160 2:1\n-1 1:1\n");
     for (arguments, code, words) in [
         (
             ["--method", "newton"].as_slice(),
@@ -180,7 +152,7 @@ fn errors_are_one_sentence() {
         (
             &["--reg", "-2", "--problem", "svm"],
             2,
-            "--reg must be a number that is not negative",
+            "--reg must be zero or a positive number",
         ),
         (
             &["--reg", "1"],
@@ -200,6 +172,11 @@ fn errors_are_one_sentence() {
         (&["--data", "nowhere"], 1, "no data set 'nowhere'"),
         (&["--data", &broken], 1, ":1:3: index 0"),
         (&["--data", &single], 1, "every label is 3"),
+        (
+            &["--data", &steep],
+            1,
+            "steep: the values are too large; scale the data",
+        ),
         (&["--tolerance", "1e6"], 1, "lower --tolerance"),
         (
             &["--tolerance", "1e-9", "--max-steps", "20"],

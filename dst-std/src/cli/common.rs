@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::arguments::{seed, thread_count};
 use crate::linalg::threads;
+use crate::report::Progress;
 
 /// How much of the machine to use.
 #[derive(clap::Args, Clone, Copy, Debug)]
@@ -45,4 +46,14 @@ pub(super) struct Speech {
     /// No progress, only the result.
     #[arg(long)]
     pub(super) quiet: bool,
+}
+
+impl Speech {
+    /// Bars on standard error, where they do not disturb a JSON object; none if nothing is to be said.
+    pub(super) fn progress(self) -> Progress {
+        match self.quiet {
+            true => Progress::hidden(),
+            false => Progress::new(),
+        }
+    }
 }

@@ -1,15 +1,16 @@
 //! `dst control`: the control loop of the experiment, and its tuned controllers as source code.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
-use crate::control::{Model, export};
-use crate::experiments::control::{self, Config, Results, section};
+use crate::control::Model;
+use crate::experiments::control::{self, Config, export, section};
 use crate::linalg::threads;
-use crate::report::{Interrupt, OutDir, Progress};
+use crate::report::{Interrupt, OutDir, Section};
 
 /// Cut the iterations of a solver that must meet a deadline: tune, compare with every baseline, export.
 ///
@@ -78,31 +79,23 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         None => None,
     };
     let config = Config::new(args.seeded.seed, args.quick);
-    let progress = if args.speech.quiet || args.speech.json {
-        Progress::hidden()
-    } else {
-        Progress::new()
-    };
+    let progress = args.speech.progress();
     let results = threads::with(args.parallel.threads(), || {
         control::run(&config, &progress, &interrupt)
     })
     .map_err(Failure::NoAnswer)??;
-    let mut files = Vec::new();
-    if let Some(out) = out {
-        for (name, content) in section(&config, &results).files() {
-            files.push(out.write(&name, &content).map_err(Failure::NoAnswer)?);
-        }
-    }
+    let section = section(&config, &results);
+    let files = match out {
+        Some(out) => out.write_section(&section).map_err(Failure::NoAnswer)?,
+        None => Vec::new(),
+    };
     output::print(args.speech.json, &results, |to| {
-        show(&config, &results, to)?;
-        files
-            .iter()
-            .try_for_each(|file| writeln!(to, "written: {}", file.display()))
+        show(&section, to)?;
+        output::written(to, &files)
     })
 }
 
-fn show(config: &Config, results: &Results, to: &mut dyn Write) -> io::Result<()> {
-    let section = section(config, results);
+fn show(section: &Section, to: &mut dyn Write) -> io::Result<()> {
     for table in section.tables.iter().filter(|t| t.in_page) {
         writeln!(to, "{}\n\n{}", table.caption, table.table.to_text())?;
     }
@@ -114,18 +107,20 @@ fn show(config: &Config, results: &Results, to: &mut dyn Write) -> io::Result<()
 }
 
 fn run_export(args: &ExportArgs) -> Result<(), Failure> {
-    let out = OutDir::create(&args.out).map_err(Failure::NoAnswer)?;
     let model = match &args.model {
         None => None,
         Some(path) => {
-            let text = fs::read_to_string(path)
-                .map_err(|e| Failure::NoAnswer(format!("{}: {e}", path.display())))?;
+            let refused =
+                |e: &dyn fmt::Display| Failure::NoAnswer(format!("{}: {e}", path.display()));
+            let text = fs::read_to_string(path).map_err(|e| refused(&e))?;
             let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-            let model = Model::from_json(&text)
-                .map_err(|e| Failure::NoAnswer(format!("{}: {e}", path.display())))?;
+            let model = Model::from_json(&text).map_err(|e| refused(&e))?;
+            // Before a directory is made for it.
+            model.program().map_err(|e| refused(&e))?;
             Some((name.unwrap_or_default(), model))
         }
     };
+    let out = OutDir::create(&args.out).map_err(Failure::NoAnswer)?;
     let made = threads::with(args.parallel.threads(), || {
         export::controllers(
             model.as_ref().map(|(n, m)| (n.as_str(), m)),
@@ -142,8 +137,6 @@ fn run_export(args: &ExportArgs) -> Result<(), Failure> {
         made.notes
             .iter()
             .try_for_each(|note| writeln!(to, "{note}"))?;
-        written
-            .iter()
-            .try_for_each(|file| writeln!(to, "written: {}", file.display()))
+        output::written(to, &written)
     })
 }

@@ -55,10 +55,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             let out = OutDir::create(path).map_err(Failure::NoAnswer)?;
             let config = Config::new(problem, false);
             let results = illustration::run(&config, &Interrupt::never())?;
-            let mut files = Vec::new();
-            for (name, content) in illustration::section(&config, &results).files() {
-                files.push(out.write(&name, &content).map_err(Failure::NoAnswer)?);
-            }
+            let section = illustration::section(&config, &results);
+            let files = out.write_section(&section).map_err(Failure::NoAnswer)?;
             (results.comparison, files)
         }
     };
@@ -67,9 +65,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         if !files.is_empty() {
             writeln!(to)?;
         }
-        files
-            .iter()
-            .try_for_each(|file| writeln!(to, "written: {}", file.display()))
+        output::written(to, &files)
     })
 }
 

@@ -16,7 +16,7 @@ use crate::l2o::{
 };
 use crate::linalg::threads;
 use crate::machine;
-use crate::report::{Interrupt, Progress, try_to_write, write_file};
+use crate::report::{Interrupt, try_to_write, write_file};
 
 /// Learning to optimise: recurrent networks that choose every step, trained through their own runs.
 #[derive(clap::Args)]
@@ -249,11 +249,7 @@ fn train_here(args: &Train) -> Result<(), Failure> {
         Session::new(course)
     };
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let progress = if args.speech.quiet {
-        Progress::hidden()
-    } else {
-        Progress::new()
-    };
+    let progress = args.speech.progress();
     let task = progress.task("training", course.steps);
     task.advance(session.done());
     let save_best = |session: &Session| {
@@ -405,11 +401,7 @@ fn test(args: &Test) -> Result<(), Failure> {
     let networks = networks(&args.weights)?;
     let contest = Contest::new(args.problem.family(), args.problems, args.steps);
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let progress = if args.speech.quiet {
-        Progress::hidden()
-    } else {
-        Progress::new()
-    };
+    let progress = args.speech.progress();
     let work = || {
         must_fit("this test", contest.bytes(args.parallel.threads()))?;
         let classics = if args.learned_only {

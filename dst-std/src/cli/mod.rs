@@ -66,7 +66,7 @@ pub enum Failure {
     Usage(String),
     /// The question was understood and has no answer: exit code 1.
     NoAnswer(String),
-    /// The user asked for an end; what was finished is kept: exit code 130.
+    /// The user asked for an end: exit code 130.
     Interrupted(String),
     /// Whoever was reading the output has gone, which is not our trouble: exit code 0.
     ReaderGone,

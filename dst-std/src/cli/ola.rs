@@ -1,7 +1,7 @@
 //! `dst ola`: online adaptation of the learning rate, one run or all methods side by side.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
@@ -9,14 +9,14 @@ use dst_core::Error;
 use serde::Serialize;
 
 use super::arguments::{choice, not_negative, positive, positive_count};
-use super::common::{Files, Parallel, Seeded, Speech};
+use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::experiments::Context;
 use crate::experiments::ola::{
     self, Config, Limits, Method, Problem, Results, Run, Setting, ola_parameters,
 };
 use crate::linalg::threads;
-use crate::report::{Interrupt, OutDir, Progress, Section};
+use crate::report::{Interrupt, OutDir, Section};
 
 /// Adapt the learning rate of Adam while it runs, on the smooth support vector machine.
 ///
@@ -81,8 +81,9 @@ pub(super) struct Args {
     /// Iterations at most.
     #[arg(long, value_name = "N", default_value = "1000", value_parser = positive_count, allow_hyphen_values = true)]
     max_iterations: usize,
-    #[command(flatten)]
-    files: Files,
+    /// Directory for plots and tables; made if it is not there. [default: report]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     parallel: Parallel,
     #[command(flatten)]
@@ -157,8 +158,11 @@ impl Args {
         };
         let method = name.to_possible_value();
         let method = method.as_ref().map_or("", |value| value.get_name());
-        for (option, given) in given.into_iter().skip(2) {
+        let given = given.into_iter().skip(2);
+        for (option, given) in given.chain([("--out", self.out.is_some())]) {
             let taken = match option {
+                // One run writes no files.
+                "--out" => false,
                 "--momentum" => name == Name::Hb,
                 "--rate" => name == Name::AdamHd,
                 _ => name == Name::AdamOla,
@@ -193,16 +197,7 @@ impl Args {
                 momentum: self.momentum.unwrap_or(0.9),
             },
             (Name::Nag, ..) => Method::Nag,
-            (Name::NagSc, ..) => {
-                let mu = if self.reg > 0.0 {
-                    self.reg
-                } else {
-                    Config::default().strong_convexity
-                };
-                Method::NagSc {
-                    extrapolation: (l.sqrt() - mu.sqrt()) / (l.sqrt() + mu.sqrt()),
-                }
-            }
+            (Name::NagSc, ..) => Method::nag_sc(problem, &Config::default()),
             (Name::Adagrad, ..) => Method::Adagrad,
             (Name::Adam, ..) => Method::Adam,
             (Name::AdamHd, ..) => Method::AdamHd {
@@ -312,8 +307,6 @@ fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
 
 fn compare(args: &Args) -> Result<(), Failure> {
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
-    let Speech { json, quiet } = args.speech;
     let mut config = Config {
         limits: args.limits(),
         regularisation: args.reg,
@@ -323,25 +316,21 @@ fn compare(args: &Args) -> Result<(), Failure> {
     if let Some(data) = &args.data {
         config.datasets = vec![data.clone()];
     }
+    let problems = ola::problems(&config).map_err(|error| Failure::NoAnswer(error.to_string()))?;
+    let out = args.out.as_deref().unwrap_or(Path::new("report"));
+    let out = OutDir::create(out).map_err(Failure::NoAnswer)?;
     let context = Context {
         quick: false,
         seed: args.seeded.seed,
         threads: args.parallel.threads(),
-        progress: if quiet || json {
-            Progress::hidden()
-        } else {
-            Progress::new()
-        },
+        progress: args.speech.progress(),
         interrupt,
     };
-    let results = threads::with(context.threads, || ola::run(&config, &context))
+    let results = threads::with(context.threads, || ola::run(&config, &problems, &context))
         .map_err(Failure::NoAnswer)??;
     let section = ola::section(&config, &results);
-    let mut files = Vec::new();
-    for (name, content) in section.files() {
-        files.push(out.write(&name, &content).map_err(Failure::NoAnswer)?);
-    }
-    output::print(json, &results, |to| {
+    let files = out.write_section(&section).map_err(Failure::NoAnswer)?;
+    output::print(args.speech.json, &results, |to| {
         show_all(&results, &section, &files, to)
     })
 }
@@ -374,7 +363,5 @@ fn show_all(
         )?;
     }
     writeln!(to)?;
-    files
-        .iter()
-        .try_for_each(|file| writeln!(to, "written: {}", file.display()))
+    output::written(to, files)
 }

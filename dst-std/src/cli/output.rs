@@ -1,6 +1,7 @@
 //! Where results go: standard output, which may be closed at any time.
 
 use std::io::{self, ErrorKind, Write};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -27,4 +28,11 @@ pub(super) fn print<T: Serialize>(
             ErrorKind::BrokenPipe => Failure::ReaderGone,
             _ => Failure::NoAnswer(format!("the output cannot be written: {error}")),
         })
+}
+
+/// Says which files were written.
+pub(super) fn written(to: &mut dyn Write, files: &[PathBuf]) -> io::Result<()> {
+    files
+        .iter()
+        .try_for_each(|file| writeln!(to, "written: {}", file.display()))
 }

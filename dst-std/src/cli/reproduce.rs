@@ -15,7 +15,8 @@ use super::common::{Files, Parallel, Seeded, Speech};
 use super::{Failure, complain, output};
 use crate::experiments::{self, ALL, Context, Experiment};
 use crate::linalg::threads;
-use crate::report::{Claim, Interrupt, OutDir, Page, Progress, Section, Stage, Verdict, machine};
+use crate::machine;
+use crate::report::{Claim, Interrupt, OutDir, Page, Section, Stage, Verdict};
 
 /// Run the experiments of the paper and write a page with a verdict on every claim.
 ///
@@ -90,11 +91,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         quick: args.quick,
         seed: args.seeded.seed,
         threads: args.parallel.threads(),
-        progress: if quiet {
-            Progress::hidden()
-        } else {
-            Progress::new()
-        },
+        progress: args.speech.progress(),
         interrupt,
     };
     let chosen: Vec<Experiment> = ALL
@@ -137,7 +134,7 @@ fn carry_out(
     let mut page = Page::new("Differentiable stopping times: the experiments");
     page.fact("size", size);
     page.fact("seed", context.seed);
-    for (name, value) in machine(context.threads) {
+    for (name, value) in machine::facts(context.threads) {
         page.fact(name, value);
     }
     let mut outcomes: Vec<Outcome> = Vec::new();

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::arguments::{positive, positive_count};
+use super::arguments::{not_negative, positive, positive_count};
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::data::{data_folder, load};
 use crate::linalg::threads;
-use crate::report::{Interrupt, OutDir, Progress, short};
+use crate::report::{Interrupt, OutDir, short};
 use crate::tune::{
     Config, Counts, Criterion, End, Kind, Method, Outcome, Problem, Setting, picture, tune,
 };
@@ -113,13 +113,6 @@ fn momentum(text: &str) -> Result<f64, String> {
     }
 }
 
-fn not_negative(text: &str) -> Result<f64, String> {
-    match super::arguments::finite(text) {
-        Ok(value) if value >= 0.0 => Ok(value),
-        _ => Err("must be a number that is not negative".to_owned()),
-    }
-}
-
 fn problem(args: &Args) -> Result<Problem, Failure> {
     let default = if args.data.is_some() {
         Kind::Svm
@@ -171,12 +164,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let problem = problem(args)?;
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
     let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
-    let Speech { json, quiet } = args.speech;
-    let progress = if quiet {
-        Progress::hidden()
-    } else {
-        Progress::new()
-    };
+    let progress = args.speech.progress();
     let config = Config {
         criterion: args.criterion,
         tolerance: args.tolerance,
@@ -201,7 +189,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         outcome: &outcome,
         plot,
     };
-    output::print(json, &report, |to| show(&report, args.criterion, to))?;
+    output::print(args.speech.json, &report, |to| {
+        show(&report, args.criterion, to)
+    })?;
     if outcome.end == End::Interrupted {
         return Err(Failure::Interrupted(
             "interrupted; the best values so far are above".to_owned(),

@@ -17,7 +17,7 @@ use crate::experiments::validation::{
 use crate::linalg::threads;
 use crate::machine;
 use crate::ode::OdeError;
-use crate::report::{Progress, short, try_to_write, write_file};
+use crate::report::{short, try_to_write, write_file};
 
 /// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
 ///
@@ -136,7 +136,7 @@ struct Report {
     /// Of ∂T/∂θ against that of the adaptive solver.
     relative_error: Option<f64>,
     /// Evaluations of A in the forward run: N times the stages of the integrator.
-    euler_evaluations: usize,
+    forward_evaluations: usize,
     /// Evaluations of A in a forward solve by the adaptive solver at the usual tolerance.
     ode_evaluations: Option<usize>,
     nfe_ratio: Option<f64>,
@@ -193,11 +193,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         slots: args.slots,
         max_steps: args.max_steps,
     };
-    let progress = if args.speech.quiet {
-        Progress::hidden()
-    } else {
-        Progress::new()
-    };
+    let progress = args.speech.progress();
     let instance = problem.build()?;
     let task = progress.task("running", 1000);
     let mut prepared = run.prepare(&instance, |share| {
@@ -225,10 +221,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
     let truth = if args.no_truth {
         None
     } else {
-        let slots = match args.slots {
-            Slots::All => usize::MAX,
-            Slots::Number(count) => count,
-        };
+        let slots = slots_of_truth(args.slots, args.dim, machine::available_memory());
         let solved = truth(&instance, args.eps, (args.rtol, USUAL_RTOL), slots);
         Some(solved.map_err(|error| match error {
             OdeError::NotReached { steps, .. } => format!(
@@ -242,7 +235,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
             other => format!("the adaptive solver: {other}"),
         })?)
     };
-    let euler_evaluations = answer.steps * args.integrator.stages();
+    let forward_evaluations = answer.steps * args.integrator.stages();
     let ode_evaluations = truth.as_ref().map(|truth| truth.evaluations);
     let report = Report {
         problem,
@@ -257,9 +250,9 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         relative_error: truth
             .as_ref()
             .map(|truth| relative_error(&answer.theta, &truth.exact.theta)),
-        euler_evaluations,
+        forward_evaluations,
         ode_evaluations,
-        nfe_ratio: ode_evaluations.map(|ode| euler_evaluations as f64 / ode as f64),
+        nfe_ratio: ode_evaluations.map(|ode| forward_evaluations as f64 / ode as f64),
         rates: answer.rates,
         pullbacks: answer.pullbacks,
         trajectory_mb: answer.kept_bytes as f64 / 1e6,
@@ -268,6 +261,19 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         peak_rss_mb: peak.map(|bytes| bytes as f64 / 1e6),
     };
     Ok((report, answer))
+}
+
+/// The adaptive solver finds out how many steps it takes as it goes: all of its states, but no more than fill half of what is free.
+/// The bits of its gradient do not depend on it.
+fn slots_of_truth(asked: Slots, dim: usize, free: Option<u64>) -> usize {
+    match (asked, free) {
+        (Slots::Number(count), _) => count,
+        (Slots::All, None) => usize::MAX,
+        (Slots::All, Some(free)) => {
+            let states = free / 2 / (8 * dim as u64).max(1);
+            usize::try_from(states).unwrap_or(usize::MAX).max(1)
+        }
+    }
 }
 
 fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -320,7 +326,7 @@ fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
             "  evaluations           {:>12} forward, {ode} by the adaptive solver: ratio {ratio:.3}",
-            report.euler_evaluations
+            report.forward_evaluations
         )?;
     }
     writeln!(
@@ -340,5 +346,19 @@ fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     match report.peak_rss_mb {
         Some(peak) => writeln!(out, ", {peak:.0} MB at the most in all"),
         None => writeln!(out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_truth_asks_how_much_memory_there_is() {
+        let free = Some(1 << 30);
+        assert_eq!(slots_of_truth(Slots::All, 1 << 20, free), 64);
+        assert_eq!(slots_of_truth(Slots::All, 1 << 30, free), 1);
+        assert_eq!(slots_of_truth(Slots::All, 100, None), usize::MAX);
+        assert_eq!(slots_of_truth(Slots::Number(7), 1 << 30, free), 7);
     }
 }

@@ -75,7 +75,7 @@ pub fn differentiate(
         Ok(found) => Ok(Differentiated {
             iterations: 1.0 + found.stop.map_or(steps as f64, |stop| stop.steps),
             gradient: found.theta.to_vec(),
-            work: steps + 1 + found.evaluations.rate + 2 * found.evaluations.pullback,
+            work: found.evaluations.rate + 2 * found.evaluations.pullback,
         }),
         Err(Error::StoppedAtStart) => Ok(flat(1.0, 1)),
         Err(Error::FlatCrossing { .. } | Error::NonFiniteGradient { .. }) => {
@@ -116,7 +116,7 @@ fn extrapolated(
     Ok(Differentiated {
         iterations,
         gradient,
-        work: work + 2 * (steps + 1),
+        work: work + steps + 1,
     })
 }
 
@@ -139,7 +139,7 @@ fn of_readings(
             found.theta.to_vec(),
             found.evaluations.rate + 2 * found.evaluations.pullback,
         )),
-        Err(Error::NonFiniteGradient { .. }) => Ok((vec![0.0; params.len()], 0)),
+        Err(Error::NonFiniteGradient { .. }) => Ok((vec![0.0; params.len()], steps + 1)),
         Err(error) => Err(error),
     }
 }
@@ -159,7 +159,7 @@ pub fn unrolled(
     Ok(Differentiated {
         iterations: horizon as f64,
         gradient,
-        work: work + horizon,
+        work,
     })
 }
 
@@ -176,4 +176,36 @@ fn system<'a>(
         phases.inverses,
         phases.switches,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Knobset;
+    use crate::control::plants::safety_filter;
+
+    /// Where every state is kept, an iteration is computed once forwards and counts twice backwards.
+    #[test]
+    fn work_is_three_times_the_iterations() {
+        let plant = safety_filter();
+        let (program, pool) = (&plant.program, plant.pool(11, 8));
+        let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
+        let knobs = Knobset::each_stage(program, program.jacobi().unwrap(), &kinds, &[]);
+        let tuned = knobs.tuned(program, &knobs.start(1.5, 1.6)).unwrap();
+        let mut compared = 0;
+        for i in 0..pool.len() {
+            let found = unrolled(program, &pool, i, tuned.phases(), 20).unwrap();
+            assert_eq!(found.work, 3 * 20);
+            // A cap that comes too early: forwards once more, to see that it does.
+            let found = differentiate(program, &pool, i, tuned.phases(), 2).unwrap();
+            assert_eq!(found.work, 2 + 3 * 2);
+            let found = differentiate(program, &pool, i, tuned.phases(), 500).unwrap();
+            let iterations = found.iterations.ceil() as usize;
+            if (2..=SLOTS).contains(&iterations) {
+                assert_eq!(found.work, 3 * iterations, "{}", found.iterations);
+                compared += 1;
+            }
+        }
+        assert!(compared > 0);
+    }
 }

@@ -77,7 +77,6 @@ pub use pool::Pool;
 pub use program::Program;
 pub use recipe::{CHOICE, SWITCHES, begin, recipe};
 pub use score::{Score, iterations, solve, solve_exactly};
-pub use secure::secure;
 pub use streams::Stream;
 pub use tuned::Tuned;
 pub use tuning::{Options, Progressed, Training, objective, tune};

@@ -66,10 +66,17 @@ fn matrix(name: &str, rows: &[Vec<f64>], shape: (usize, usize)) -> Result<Matrix
     Ok(Matrix::from_fn(shape.0, shape.1, |i, j| rows[i][j]))
 }
 
+/// Are all of them finite on the device?
+fn single(values: impl IntoIterator<Item = f64>) -> bool {
+    values.into_iter().all(|v| (v as f32).is_finite())
+}
+
 fn finite(name: &str, values: impl IntoIterator<Item = f64>) -> Result<(), ModelError> {
-    match values.into_iter().all(f64::is_finite) {
+    match single(values) {
         true => Ok(()),
-        false => Err(ModelError(format!("{name} must be finite"))),
+        false => Err(ModelError(format!(
+            "{name} must be finite in single precision"
+        ))),
     }
 }
 
@@ -117,7 +124,13 @@ impl Model {
         if self.states.iter().any(|s| s.0 >= states) {
             return complain("states must name states of the plant, counted from 0");
         }
-        if self.horizon == 0 || self.horizon * inputs > MOST_VARIABLES {
+        if inputs > MOST_VARIABLES {
+            return Err(ModelError(format!(
+                "a model may have at most {MOST_VARIABLES} inputs"
+            )));
+        }
+        // Asked this way round, nothing overflows.
+        if self.horizon == 0 || self.horizon > MOST_VARIABLES / inputs {
             return Err(ModelError(format!(
                 "horizon must be from 1 to {}",
                 MOST_VARIABLES / inputs
@@ -127,8 +140,11 @@ impl Model {
             ("primal_tolerance", self.primal_tolerance),
             ("dual_tolerance", self.dual_tolerance),
         ] {
+            let value = value as f32;
             if !(value > 0.0 && value.is_finite()) {
-                return Err(ModelError(format!("{name} must be a positive number")));
+                return Err(ModelError(format!(
+                    "{name} must be a positive number in single precision"
+                )));
             }
         }
         Ok((a, b))
@@ -203,17 +219,24 @@ impl Model {
             let inputs = self.inputs.iter().copied();
             inputs.chain(self.states.iter().map(|s| (s.1, s.2)))
         };
+        let free: Vec<f64> = match self.states.is_empty() {
+            true => Vec::new(),
+            false => free.collect(),
+        };
+        let numbers = [&hessian, &outputs, &linear, &free];
+        if !single(numbers.into_iter().flatten().copied()) {
+            return Err(ModelError(
+                "the cost over the horizon is not finite in single precision; take other units or a shorter horizon"
+                    .to_owned(),
+            ));
+        }
         Ok(Program {
             shape,
             states,
             hessian,
             outputs,
             linear,
-            free: if self.states.is_empty() {
-                Vec::new()
-            } else {
-                free.collect()
-            },
+            free,
             lower: bounds().map(|b| b.0).collect(),
             upper: bounds().map(|b| b.1).collect(),
             tolerance: Tolerance {
@@ -227,7 +250,7 @@ impl Model {
 
 impl Model {
     /// A and B, row by row.
-    pub(super) fn plant(&self) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn plant(&self) -> (Vec<f64>, Vec<f64>) {
         let flat = |rows: &[Vec<f64>]| rows.iter().flatten().copied().collect();
         (flat(&self.a), flat(&self.b))
     }

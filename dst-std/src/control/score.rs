@@ -75,15 +75,15 @@ pub fn iterations<S: Scalar>(
 }
 
 /// Working vectors of one solve.
-pub(crate) struct Memory<S> {
-    pub(crate) z: Vec<S>,
-    pub(crate) y: Vec<S>,
-    pub(crate) rows: Vec<S>,
-    pub(crate) scratch: Vec<S>,
+struct Memory<S> {
+    z: Vec<S>,
+    y: Vec<S>,
+    rows: Vec<S>,
+    scratch: Vec<S>,
 }
 
 impl<S: Scalar> Memory<S> {
-    pub(crate) fn new(program: &Program<S>) -> Self {
+    fn new(program: &Program<S>) -> Self {
         let rows = program.shape.blocks * program.shape.rows();
         let zeros = |n| vec![S::ZERO; n];
         Self {
@@ -95,7 +95,7 @@ impl<S: Scalar> Memory<S> {
     }
 
     /// Iterations and the last ratio.
-    pub(crate) fn solve(
+    fn solve(
         &mut self,
         program: &Program<S>,
         pool: &Pool<S>,
@@ -138,7 +138,7 @@ pub fn solve_exactly(
     tight.tolerance.dual_relative = 0.0;
     let mut memory = Memory::new(&tight);
     let (steps, _) = memory.solve(&tight, pool, i, phases, 100_000);
-    (steps <= 100_000).then(|| first_rows(program, &memory.z))
+    (steps <= 100_000).then(|| inputs_of(program, &memory.z))
 }
 
 /// u of all stages at the stop, from z = y = 0.
@@ -151,11 +151,11 @@ pub fn solve<S: Scalar>(
 ) -> Vec<S> {
     let mut memory = Memory::new(program);
     memory.solve(program, pool, i, phases, cap);
-    first_rows(program, &memory.z)
+    inputs_of(program, &memory.z)
 }
 
 /// The inputs of all stages, block after block, out of z.
-pub(crate) fn first_rows<S: Scalar>(program: &Program<S>, z: &[S]) -> Vec<S> {
+fn inputs_of<S: Scalar>(program: &Program<S>, z: &[S]) -> Vec<S> {
     let (m, n) = (program.shape.rows(), program.shape.variables());
     z.chunks_exact(m).flat_map(|b| b[..n].to_vec()).collect()
 }

@@ -15,7 +15,7 @@ use super::tuning::{Options, Progressed, Training, tune};
 const PORTION: usize = 5000;
 
 /// Trains the last phase alone, on the slowest of `ticks`; the score is on all of them. Where none reaches it, nothing changes.
-pub fn secure(
+pub(super) fn secure(
     program: &Program<f64>,
     knobset: &Knobset,
     theta: &[f64],
@@ -34,7 +34,7 @@ pub fn secure(
         let portion = ticks.subset(&range).cast();
         counts.extend(iterations(&small, &portion, tuned.phases(), options.cap));
     }
-    let work = options.work(&counts);
+    let mut work = options.work(&counts);
     let last = knobset.switches.last().copied().unwrap_or(usize::MAX);
     let slow: Vec<usize> = (0..ticks.len())
         .filter(|&i| counts[i] as usize > last)
@@ -70,11 +70,15 @@ pub fn secure(
         Some(tuned) => iterations(&small, &small_slow, tuned.cast().phases(), options.cap),
         None => vec![options.cap + 1; slow.len()],
     };
-    let value = |theta: &Vec<f64>| (options.key)(&Score::of(&count(theta), options.cap));
-    let begin = starts
-        .iter()
-        .min_by(|a, b| value(a).total_cmp(&value(b)))
-        .map_or(theta, Vec::as_slice);
+    let (mut begin, mut least) = (theta, f64::INFINITY);
+    for start in &starts {
+        let counts = count(start);
+        work += options.work(&counts);
+        let value = (options.key)(&Score::of(&counts, options.cap));
+        if value < least {
+            (begin, least) = (start, value);
+        }
+    }
     let training = tune(
         program,
         knobset,
@@ -84,7 +88,9 @@ pub fn secure(
         interrupted,
     )?;
     // The others stop before the last phase: what they take has not changed.
-    for (&i, count) in slow.iter().zip(count(&training.theta)) {
+    let last = count(&training.theta);
+    work += options.work(&last);
+    for (&i, count) in slow.iter().zip(last) {
         counts[i] = count;
     }
     Ok(Training {
@@ -92,4 +98,51 @@ pub fn secure(
         work: work + training.work,
         ..training
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::plants::safety_filter;
+
+    /// Without a step of the training, all work is counting: all ticks, the slow ones at four starts, those at the best of them
+    /// as both pools of the training, and at what it returns.
+    #[test]
+    fn work_is_all_that_was_computed() {
+        let plant = safety_filter();
+        let (program, ticks) = (&plant.program, plant.pool(11, 60));
+        let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
+        let options = Options {
+            steps: 0,
+            ..Options::default()
+        };
+        let knobs = |switches: &[usize]| {
+            Knobset::each_stage(program, program.jacobi().unwrap(), &kinds, switches)
+        };
+        let counts = |knobs: &Knobset, theta: &[f64], ticks: &Pool<f64>| {
+            let tuned: Tuned<f32> = knobs.tuned(program, theta).unwrap().cast();
+            iterations(&program.cast(), &ticks.cast(), tuned.phases(), options.cap)
+        };
+        // Phases that are all alike, the last from the middle of the counts on.
+        let one = knobs(&[]);
+        let all = counts(&one, &one.start(1.5, 1.6), &ticks);
+        let mut sorted = all.clone();
+        sorted.sort_unstable();
+        let middle = sorted[30];
+        let slow: Vec<usize> = (0..60).filter(|&i| all[i] > middle).collect();
+        assert!((1..60).contains(&slow.len()), "{}", slow.len());
+        let knobs = knobs(&[middle as usize]);
+        let theta = knobs.start(1.5, 1.6);
+        let found = secure(program, &knobs, &theta, &ticks, &options, |_| false).unwrap();
+        let slow = ticks.subset(&slow);
+        let of_slow = |theta: &[f64]| options.work(&counts(&knobs, theta, &slow));
+        let mut expected = options.work(&all) + of_slow(&theta) + 3 * of_slow(&found.theta);
+        for rho in [0.5, 1.0, 2.0] {
+            let mut start = theta.clone();
+            let last = start.len() / 2;
+            start[last..].copy_from_slice(&knobs.start(rho, 1.7)[last..]);
+            expected += of_slow(&start);
+        }
+        assert_eq!(found.work, expected);
+    }
 }

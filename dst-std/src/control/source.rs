@@ -27,8 +27,16 @@ pub(super) fn texts(
     ]
 }
 
+/// Small words that mean something in Rust or C (C++ too, which may include the header), and the name of the runtime.
+const TAKEN: &str = "dst_controller \
+    abstract alignas alignof as asm async auto await become bool box break case catch char class const constexpr continue crate \
+    default delete do double dyn else enum explicit export extern false final float fn for friend gen goto if impl in inline int \
+    let long loop macro main match mod move mut mutable namespace new null nullptr operator override priv private protected pub \
+    public ref register restrict return self short signed sizeof static struct super switch template this throw trait true try \
+    type typedef typeid typename typeof union unsafe unsigned unsized use using virtual void volatile where while yield";
+
 /// A name that both languages take.
-pub(super) fn identifier(name: &str) -> String {
+pub(crate) fn identifier(name: &str) -> String {
     let mut text: String = name
         .chars()
         .map(|c| {
@@ -39,7 +47,8 @@ pub(super) fn identifier(name: &str) -> String {
             }
         })
         .collect();
-    if !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+    let taken = TAKEN.split_whitespace().any(|word| word == text);
+    if taken || !text.starts_with(|c: char| c.is_ascii_alphabetic()) {
         text.insert_str(0, "controller_");
     }
     text
@@ -62,6 +71,8 @@ fn arrays<'a>(
     plant: &(Vec<f64>, Vec<f64>),
 ) -> [(&'static str, &'static str, Vec<f32>); 9] {
     let cast = |v: &[f64]| v.iter().map(|&v| v as f32).collect();
+    // A bound beyond all numbers is none; infinity is not a number that both languages can write.
+    let bounds = |v: &[f32]| v.iter().map(|v| v.clamp(f32::MIN, f32::MAX)).collect();
     [
         (
             "OUTPUTS",
@@ -81,9 +92,9 @@ fn arrays<'a>(
         (
             "LOWER",
             "Lower bounds of one stage: inputs, then outputs.",
-            program.lower.clone(),
+            bounds(&program.lower),
         ),
-        ("UPPER", "Upper bounds.", program.upper.clone()),
+        ("UPPER", "Upper bounds.", bounds(&program.upper)),
         (
             "PARAMS",
             "R of a block, then the relaxation, phase after phase.",
@@ -232,9 +243,29 @@ mod tests {
         assert_eq!(back, values.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
     }
 
+    /// A bound beyond all numbers is none, and has to be written as one.
+    #[test]
+    fn no_bound_is_a_number_too() {
+        let mut model = crate::control::plants::axis_model();
+        model.inputs = vec![(-1e300, f64::INFINITY)];
+        let program = model.program().unwrap();
+        let base = program.jacobi().unwrap();
+        let knobs = crate::control::Knobset::each_stage(&program, base, &[1], &[]);
+        let tuned = knobs.tuned(&program, &knobs.start(1.0, 1.6)).unwrap();
+        let files = texts("axis", &program, &tuned.cast(), &model.plant(), "");
+        for (name, text) in files {
+            assert!(!text.contains("inf"), "{name}");
+            assert_eq!(text.matches("3.4028235e38").count(), 2, "{name}");
+        }
+    }
+
     #[test]
     fn names_suit_both_languages() {
         assert_eq!(identifier("safety filter"), "safety_filter");
         assert_eq!(identifier("2nd-Arm"), "controller_2nd_arm");
+        for word in ["double", "fn", "Self", "int", "static", "dst controller"] {
+            let name = identifier(word);
+            assert!(name.starts_with("controller_"), "{name}");
+        }
     }
 }

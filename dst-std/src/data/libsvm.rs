@@ -273,7 +273,7 @@ impl<R: Read> Parser<'_, R> {
         at += 1;
         let value = match window.get(at..at + 2) {
             // By far the most frequent value.
-            Some([b'1', b' ' | b'\n']) => {
+            Some([b'1', b' ' | b'\n']) if at + 1 < TOKEN => {
                 at += 1;
                 1.0
             }

@@ -15,7 +15,9 @@ pub fn bits(seed: u64, index: u64) -> u64 {
 
 /// Uniform in (0, 1), never one of the ends.
 pub fn uniform(seed: u64, index: u64) -> f64 {
-    ((bits(seed, index) >> 11) as f64 + 0.5) * f64::powi(2.0, -53)
+    let u = ((bits(seed, index) >> 11) as f64 + 0.5) * f64::powi(2.0, -53);
+    // The largest of them is halfway to 1, and rounded to it.
+    u.min(1.0 - f64::EPSILON / 2.0)
 }
 
 /// Number `index` of the standard normal numbers of a stream: pairs by Box–Muller.
@@ -67,6 +69,15 @@ mod tests {
         // The first outputs of splitmix64 from state 0, as published with it.
         assert_eq!(bits(0, 0), 0xE220_A839_7B1D_CDAF);
         assert_eq!(bits(0, 1), 0x6E78_9E6A_A1B9_65F4);
+    }
+
+    /// Seeds whose first bits are all zero and all one.
+    #[test]
+    fn the_ends_are_left_out() {
+        let (zeros, ones) = (0x61C8_8646_80B5_83EB, 0x3162_8AF6_7B21_31AB);
+        assert_eq!((bits(zeros, 0), bits(ones, 0)), (0, u64::MAX));
+        assert!(uniform(zeros, 0) > 0.0);
+        assert!(uniform(ones, 0) < 1.0, "{}", uniform(ones, 0));
     }
 
     /// The same in numpy.

@@ -36,8 +36,8 @@ pub fn synthetic(shape: Shape, seed: u64) -> Examples {
         features,
         groups,
     } = shape;
-    let rule = normals(seed + 1, features + 1);
-    let noise = normals(seed + 2, rows);
+    let rule = normals(seed.wrapping_add(1), features + 1);
+    let noise = normals(seed.wrapping_add(2), rows);
     let mut examples = Examples::default();
     for (i, noise) in noise.iter().enumerate() {
         let mut score = 0.0;
@@ -56,4 +56,21 @@ pub fn synthetic(shape: Shape, seed: u64) -> Examples {
     }
     examples.rows.widen(features);
     examples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_seed_will_do() {
+        let shape = Shape {
+            rows: 5,
+            features: 6,
+            groups: 2,
+        };
+        for seed in [u64::MAX - 1, u64::MAX] {
+            assert_eq!(synthetic(shape, seed).labels.len(), 5);
+        }
+    }
 }

@@ -1,20 +1,20 @@
-//! The experiments, one file each: a configuration in, plain results out, and a [`Section`] that shows them.
+//! The experiments, a folder each: a configuration in, plain results out, and a [`Section`] that shows them.
 //!
-//! `dst reproduce` runs what [`ALL`] lists. To add one: a file with a function `fn(&Context) -> Result<Section, Failure>`,
+//! `dst reproduce` runs what [`ALL`] lists. To add one: a folder with a function `fn(&Context) -> Result<Section, Failure>`,
 //! a `pub mod` line here, and an entry in [`ALL`].
 //!
 //! An experiment names its figures and tables after itself (`ola-gap`, `ola-iterations`), because all files of a report
 //! lie in one directory. It polls [`Context::interrupted`] between parts, and returns what it has or
 //! [`Failure::Interrupted`].
 
+mod common;
 pub mod control;
 pub mod illustration;
 pub mod l2o;
 pub mod ola;
 pub mod validation;
 
-use std::fmt;
-
+pub use crate::Failure;
 use crate::report::{Interrupt, Progress, Section};
 
 /// What an experiment is given.
@@ -39,26 +39,6 @@ impl Context {
     }
 }
 
-/// Why an experiment has no results.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// It cannot be done; one sentence.
-    NoAnswer(String),
-    /// The user asked for an end before anything was finished.
-    Interrupted,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoAnswer(sentence) => f.write_str(sentence),
-            Self::Interrupted => f.write_str("interrupted"),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
 /// An entry of the registry.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
@@ -74,7 +54,7 @@ pub struct Experiment {
 pub const ALL: &[Experiment] = &[
     Experiment {
         name: "illustration",
-        title: "Illustration: a stopping time with a known gradient (Figure 1)",
+        title: illustration::TITLE,
         run: illustration::experiment,
     },
     Experiment {
@@ -84,17 +64,17 @@ pub const ALL: &[Experiment] = &[
     },
     Experiment {
         name: "l2o",
-        title: "Learning to optimise, with a penalty on the stopping time (Figure 3)",
+        title: l2o::TITLE,
         run: l2o::experiment,
     },
     Experiment {
         name: "ola",
-        title: "Online learning-rate adaptation on the smooth SVM (Figures 4 and 5)",
+        title: ola::TITLE,
         run: ola::experiment,
     },
     Experiment {
         name: "control",
-        title: "Control loop: fewer iterations before the deadline (ours)",
+        title: control::TITLE,
         run: control::experiment,
     },
 ];

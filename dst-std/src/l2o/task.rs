@@ -10,8 +10,8 @@ use dst_core::Objective;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::data::random::{fill_normals_from, normal, uniform};
-use crate::linalg::Real;
-use crate::problems::{largest_eigenvalue, minimise};
+use crate::linalg::{Real, largest_eigenvalue};
+use crate::problems::minimise;
 
 /// What problems are like.
 #[derive(Clone, Copy, Debug, PartialEq)]

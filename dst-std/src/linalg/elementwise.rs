@@ -1,15 +1,15 @@
-//! Elementary functions over slices, vectorised, with a stated accuracy.
+//! Elementary functions of one number with a stated accuracy, to be inlined into vectorised loops; and a dot product.
 //!
-//! Each function is written once for one number, without a branch, so that the compiler turns the loop over a slice into vector
-//! instructions; [`Arch::dispatch`] compiles that loop for each instruction set and picks one at run time. Every operation
+//! Each function is written without a branch, so that the compiler turns a loop over it into vector instructions;
+//! [`Arch::dispatch`] compiles that loop for each instruction set and picks one at run time. Every operation
 //! is an IEEE one (`mul_add` included), so the results have the same bits whatever the instruction set.
 //!
 //! | function | largest error seen, in units in the last place | at the ends |
 //! |---|---|---|
-//! | [`exp`] | 1 | 0 and ∞ where they belong, subnormal results to one unit |
-//! | [`tanh`] | 3 | exact sign of zero, ±1 |
-//! | [`sigmoid`] | 3 | no overflow; held at e⁻⁷⁰⁸ below −708 |
-//! | [`softplus`] | 2 | s itself for large s; held at e⁻⁷⁰⁸ below −708 |
+//! | [`one::exp_inside`] | 1 | for \|x\| ≤ 708 |
+//! | [`one::tanh`] | 3 | exact sign of zero, ±1 |
+//! | [`one::softplus`] | 2 | s itself for large s; held at e⁻⁷⁰⁸ below −708 |
+//! | its slope, the logistic function | 3 | no overflow; held at e⁻⁷⁰⁸ below −708 |
 //!
 //! NaN gives NaN. The test `accuracy` measures against `libm`, whose own error of up to one unit is included.
 //!
@@ -77,44 +77,30 @@ fn power_of_two(k: u64) -> f64 {
     f64::from_bits(k.wrapping_add(1023) << 52)
 }
 
-/// (k, k as bits, eʳ − 1) with x = k·ln 2 + r.
+/// (2ᵏ, eʳ − 1) with x = k·ln 2 + r.
 #[inline(always)]
-fn reduce(x: f64) -> (f64, u64, f64) {
+fn reduce(x: f64) -> (f64, f64) {
     let (k, k_bits) = round(x * LOG2_E);
     let r = k.mul_add(-LN_2_LOW, k.mul_add(-LN_2, x));
     let q = (r * r).mul_add(r.mul_add(polynomial(&EXP, r), 0.5), r);
-    (k, k_bits, q)
+    (power_of_two(k_bits), q)
 }
 
 /// Functions of one number, to be inlined into loops that are compiled for an instruction set.
 pub(crate) mod one {
-    use super::{ARTANH, LN_2, SQRT_2, polynomial, power_of_two, reduce, round};
-
-    /// eˣ
-    #[inline(always)]
-    pub(crate) fn exp(x: f64) -> f64 {
-        // Beyond these the result is 0 or ∞ in any case; NaN passes both comparisons.
-        let x = if x < -750.0 { -750.0 } else { x };
-        let x = if x > 710.0 { 710.0 } else { x };
-        let (k, k_bits, q) = reduce(x);
-        // 2ᵏ in two factors: one alone would leave the normal numbers at both ends.
-        let (_, half) = round(0.5 * k);
-        (1.0 + q) * power_of_two(half) * power_of_two(k_bits.wrapping_sub(half))
-    }
+    use super::{ARTANH, LN_2, SQRT_2, polynomial, reduce};
 
     /// eˣ for −708 ≤ x ≤ 708: one factor suffices.
     #[inline(always)]
     pub(crate) fn exp_inside(x: f64) -> f64 {
-        let (_, k, q) = reduce(x);
-        let scale = power_of_two(k);
+        let (scale, q) = reduce(x);
         q.mul_add(scale, scale)
     }
 
     /// eˣ − 1 for x ≤ 0.
     #[inline(always)]
     pub(crate) fn exp_m1(x: f64) -> f64 {
-        let (_, k, q) = reduce(if x < -708.0 { -708.0 } else { x });
-        let scale = power_of_two(k);
+        let (scale, q) = reduce(if x < -708.0 { -708.0 } else { x });
         q.mul_add(scale, scale - 1.0)
     }
 
@@ -130,8 +116,7 @@ pub(crate) mod one {
     pub(crate) fn tanh(x: f64) -> f64 {
         let size = x.abs();
         let size = if size > 350.0 { 350.0 } else { size };
-        let (_, k, q) = reduce(-2.0 * size);
-        let scale = power_of_two(k);
+        let (scale, q) = reduce(-2.0 * size);
         let m = q.mul_add(scale, scale - 1.0);
         (-m / (2.0 + m)).copysign(x)
     }
@@ -148,12 +133,7 @@ pub(crate) mod one {
         base + (f - z * (f - z2 * polynomial(&ARTANH, z2)))
     }
 
-    /// 1/(1 + e^{−s})
-    #[inline(always)]
-    pub(crate) fn sigmoid(s: f64) -> f64 {
-        sigmoid_from(s, exp_of_minus_size(s))
-    }
-
+    /// 1/(1 + e^{−s}) from e^{−|s|}.
     #[inline(always)]
     fn sigmoid_from(s: f64, e: f64) -> f64 {
         (if s < 0.0 { e } else { 1.0 }) / (1.0 + e)
@@ -170,20 +150,6 @@ pub(crate) mod one {
         (if s < 0.0 { 0.0 } else { s }) + ln_1p(e)
     }
 
-    /// tanh x and its derivative.
-    #[inline(always)]
-    pub(crate) fn tanh_and_slope(x: f64) -> (f64, f64) {
-        let value = tanh(x);
-        (value, value.mul_add(-value, 1.0))
-    }
-
-    /// σ(s) and its derivative.
-    #[inline(always)]
-    pub(crate) fn sigmoid_and_slope(s: f64) -> (f64, f64) {
-        let value = sigmoid(s);
-        (value, value * (1.0 - value))
-    }
-
     /// ln(1 + eˢ) and its derivative 1/(1 + e^{−s}), from one exponential.
     #[inline(always)]
     pub(crate) fn softplus_and_slope(s: f64) -> (f64, f64) {
@@ -196,7 +162,7 @@ pub(crate) mod one {
 ///
 /// # Panics
 /// If the slices differ in length.
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len(), "slices of one length");
     Arch::new().dispatch(Dot { a, b })
 }
@@ -232,104 +198,42 @@ impl WithSimd for Dot<'_> {
     }
 }
 
-/// out ← function(x), the loop compiled for the instruction set at hand.
-struct Map<'a, F> {
-    x: &'a [f64],
-    out: &'a mut [f64],
-    function: F,
-}
-
-impl<F: Fn(f64) -> f64> WithSimd for Map<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { x, out, function } = self;
-        for (out, &x) in out.iter_mut().zip(x) {
-            *out = function(x);
-        }
-    }
-}
-
-/// The same for a function and its derivative.
-struct MapBoth<'a, F> {
-    x: &'a [f64],
-    value: &'a mut [f64],
-    slope: &'a mut [f64],
-    function: F,
-}
-
-impl<F: Fn(f64) -> (f64, f64)> WithSimd for MapBoth<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self {
-            x,
-            value,
-            slope,
-            function,
-        } = self;
-        for ((value, slope), &x) in value.iter_mut().zip(slope).zip(x) {
-            (*value, *slope) = function(x);
-        }
-    }
-}
-
-macro_rules! over_slices {
-    ($($(#[$doc:meta])* $name:ident),*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Panics
-        /// If the slices differ in length.
-        pub fn $name(x: &[f64], out: &mut [f64]) {
-            assert_eq!(x.len(), out.len(), "slices of one length");
-            Arch::new().dispatch(Map { x, out, function: one::$name });
-        }
-    )*};
-}
-
-macro_rules! both_over_slices {
-    ($($(#[$doc:meta])* $name:ident),*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Panics
-        /// If the slices differ in length.
-        pub fn $name(x: &[f64], value: &mut [f64], slope: &mut [f64]) {
-            assert!(x.len() == value.len() && x.len() == slope.len(), "slices of one length");
-            Arch::new().dispatch(MapBoth { x, value, slope, function: one::$name });
-        }
-    )*};
-}
-
-both_over_slices! {
-    /// tanh x and its derivative 1 − tanh²x.
-    tanh_and_slope,
-    /// σ = 1/(1 + e⁻ˣ) and its derivative σ(1 − σ).
-    sigmoid_and_slope,
-    /// ln(1 + eˣ) and its derivative 1/(1 + e⁻ˣ).
-    softplus_and_slope
-}
-
-over_slices! {
-    /// out ← eˣ
-    exp,
-    /// out ← tanh x
-    tanh,
-    /// out ← 1/(1 + e⁻ˣ)
-    sigmoid,
-    /// out ← ln(1 + eˣ)
-    softplus
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::random::{normals, uniform};
 
-    type OverSlices = fn(&[f64], &mut [f64]);
-    type BothOverSlices = fn(&[f64], &mut [f64], &mut [f64]);
-    type Single = fn(f64) -> f64;
+    /// A loop over a function, compiled for the instruction set at hand.
+    struct Map<'a, F> {
+        x: &'a [f64],
+        out: &'a mut [f64],
+        function: F,
+    }
+
+    impl<F: Fn(f64) -> f64> WithSimd for Map<'_, F> {
+        type Output = ();
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) {
+            for (out, &x) in self.out.iter_mut().zip(self.x) {
+                *out = (self.function)(x);
+            }
+        }
+    }
+
+    fn map(x: &[f64], function: impl Fn(f64) -> f64) -> Vec<f64> {
+        let mut out = vec![0.0; x.len()];
+        Arch::new().dispatch(Map {
+            x,
+            out: &mut out,
+            function,
+        });
+        out
+    }
+
+    fn logistic(s: f64) -> f64 {
+        one::softplus_and_slope(s).1
+    }
 
     /// The difference in units in the last place of `exact`.
     fn ulps(value: f64, exact: f64) -> f64 {
@@ -367,10 +271,9 @@ mod tests {
         x
     }
 
-    fn check(name: &str, most: f64, function: OverSlices, exact: impl Fn(f64) -> f64) {
+    fn check(name: &str, most: f64, function: impl Fn(f64) -> f64, exact: impl Fn(f64) -> f64) {
         let x = arguments();
-        let mut out = vec![0.0; x.len()];
-        function(&x, &mut out);
+        let out = map(&x, &function);
         let (mut worst, mut at) = (0.0, 0.0);
         for (&x, &value) in x.iter().zip(&out) {
             let error = ulps(value, exact(x));
@@ -389,9 +292,7 @@ mod tests {
             "{name}: {worst:.2} units in the last place at {at:e}"
         );
         let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0];
-        let mut ends = [0.0; 4];
-        function(&odd, &mut ends);
-        for (&x, &value) in odd.iter().zip(&ends) {
+        for (&x, &value) in odd.iter().zip(&map(&odd, &function)) {
             // Limits that the exact function takes at infinity may be missed by e^{−708}.
             let limit = exact(x);
             let right = value.to_bits() == limit.to_bits() || (value - limit).abs() < 1e-300;
@@ -404,10 +305,14 @@ mod tests {
 
     #[test]
     fn accuracy() {
-        check("exp", 1.0, exp, libm::exp);
-        check("tanh", 3.0, tanh, libm::tanh);
+        let inside = |x: f64| match x.abs() > 708.0 {
+            true => libm::exp(x),
+            false => one::exp_inside(x),
+        };
+        check("exp", 1.0, inside, libm::exp);
+        check("tanh", 3.0, one::tanh, libm::tanh);
         let held = |x: f64| if x < -708.0 { -708.0 } else { x };
-        check("sigmoid", 3.0, sigmoid, |x| {
+        check("logistic", 3.0, logistic, |x| {
             let x = held(x);
             let e = libm::exp(-x.abs());
             if x < 0.0 {
@@ -416,7 +321,7 @@ mod tests {
                 1.0 / (1.0 + e)
             }
         });
-        check("softplus", 2.0, softplus, |x| {
+        check("softplus", 2.0, one::softplus, |x| {
             let x = held(x);
             x.max(0.0) + libm::log1p(libm::exp(-x.abs()))
         });
@@ -426,17 +331,10 @@ mod tests {
     #[test]
     fn a_slice_of_any_length_has_the_bits_of_single_numbers() {
         let x = normals(5, 70);
-        let pairs: [(OverSlices, Single); 4] = [
-            (exp, one::exp),
-            (tanh, one::tanh),
-            (sigmoid, one::sigmoid),
-            (softplus, one::softplus),
-        ];
+        let functions: [fn(f64) -> f64; 4] = [one::exp_inside, one::tanh, logistic, one::softplus];
         for len in 0..=70 {
-            let mut out = vec![0.0; len];
-            for (slices, single) in pairs {
-                slices(&x[..len], &mut out);
-                for (&x, &value) in x.iter().zip(&out) {
+            for single in functions {
+                for (&x, value) in x.iter().zip(map(&x[..len], single)) {
                     assert_eq!(value.to_bits(), single(x).to_bits(), "length {len}");
                 }
             }
@@ -445,22 +343,13 @@ mod tests {
 
     #[test]
     fn slopes() {
-        let x = normals(6, 1000);
-        let (mut value, mut slope, mut plain) = (vec![0.0; 1000], vec![0.0; 1000], vec![0.0; 1000]);
         let h = 1e-5;
-        let functions: [(BothOverSlices, OverSlices, Single); 3] = [
-            (tanh_and_slope, tanh, libm::tanh),
-            (sigmoid_and_slope, sigmoid, |s| 1.0 / (1.0 + libm::exp(-s))),
-            (softplus_and_slope, softplus, |s| libm::log1p(libm::exp(s))),
-        ];
-        for (both, alone, exact) in functions {
-            both(&x, &mut value, &mut slope);
-            alone(&x, &mut plain);
-            assert_eq!(value, plain);
-            for (&x, &slope) in x.iter().zip(&slope) {
-                let quotient = (exact(x + h) - exact(x - h)) / (2.0 * h);
-                assert!((slope - quotient).abs() < 1e-9, "{x}: {slope} {quotient}");
-            }
+        let exact = |s: f64| libm::log1p(libm::exp(s));
+        for x in normals(6, 1000) {
+            let (value, slope) = one::softplus_and_slope(x);
+            assert_eq!(value, one::softplus(x));
+            let quotient = (exact(x + h) - exact(x - h)) / (2.0 * h);
+            assert!((slope - quotient).abs() < 1e-9, "{x}: {slope} {quotient}");
         }
     }
 

@@ -14,27 +14,3 @@ pub trait Operator: Sync {
     /// does not matter and does not survive.
     fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]);
 }
-
-impl<Q: Operator + ?Sized> Operator for &Q {
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-    fn scratch_len(&self) -> usize {
-        (**self).scratch_len()
-    }
-    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
-        (**self).apply(x, out, scratch);
-    }
-}
-
-impl<Q: Operator + ?Sized> Operator for Box<Q> {
-    fn dim(&self) -> usize {
-        (**self).dim()
-    }
-    fn scratch_len(&self) -> usize {
-        (**self).scratch_len()
-    }
-    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
-        (**self).apply(x, out, scratch);
-    }
-}

@@ -9,7 +9,7 @@ use pulp::Simd;
 
 use super::elementwise::one;
 
-/// `f32` or `f64`.
+/// `f32` or `f64`, and nothing else: what it stands on cannot be named outside of this crate.
 pub trait Real: Scalar + Lanes {}
 impl Real for f32 {}
 impl Real for f64 {}

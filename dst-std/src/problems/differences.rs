@@ -2,7 +2,28 @@
 
 use dst_core::Objective;
 
-use crate::data::normals;
+use super::Margins;
+use crate::data::{Shape, normals, synthetic};
+
+/// Checks a problem on two data sets: all entries one, and not all.
+pub(super) fn check_on_data<P: Objective<f64>>(problem: impl Fn(Margins) -> P) {
+    let shape = Shape {
+        rows: 77,
+        features: 20,
+        groups: 4,
+    };
+    for (seed, values) in [(3, false), (4, true)] {
+        let mut examples = synthetic(shape, seed);
+        if values {
+            // A last row whose entries are not ones.
+            examples.rows.push(3, -0.5).unwrap();
+            examples.rows.finish_row();
+            examples.labels.push(-1.0);
+        }
+        let problem = problem(Margins::new(examples).unwrap());
+        check(&problem, &normals(seed, problem.dim()));
+    }
+}
 
 /// Checks ∇f·v and ∇²f·v along random directions at `x`.
 pub(super) fn check(objective: &impl Objective<f64>, x: &[f64]) {
@@ -35,7 +56,8 @@ pub(super) fn check(objective: &impl Objective<f64>, x: &[f64]) {
             let error = (product - quotient).abs() / (1.0 + product.abs());
             assert!(error < 1e-6, "Hessian: {product} against {quotient}");
         }
-    } // Three products at once are three products.
+    }
+    // Three products at once are three products.
     let vectors = normals(9, 3 * dim);
     let (mut together, mut single) = (vec![0.5; 3 * dim], vec![0.5; 3 * dim]);
     objective.add_hessian_vectors(x, &vectors, &tape, &mut together, &mut scratch);

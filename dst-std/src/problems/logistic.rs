@@ -118,7 +118,7 @@ impl Objective<f64> for Logistic {
 mod tests {
     use super::super::differences;
     use super::*;
-    use crate::data::{Shape, normals, read_libsvm, synthetic};
+    use crate::data::read_libsvm;
 
     /// At 0 every margin is 0: f = n·ln 2, and every row pulls with one half.
     #[test]
@@ -138,22 +138,6 @@ mod tests {
 
     #[test]
     fn derivatives() {
-        let shape = Shape {
-            rows: 77,
-            features: 20,
-            groups: 4,
-        };
-        for (seed, values) in [(3, false), (4, true)] {
-            let mut examples = synthetic(shape, seed);
-            if values {
-                // A last row whose entries are not ones.
-                examples.rows.push(3, -0.5).unwrap();
-                examples.rows.finish_row();
-                examples.labels.push(-1.0);
-            }
-            let problem = Logistic::new(Margins::new(examples).unwrap(), 0.3);
-            let x = normals(seed, problem.dim());
-            differences::check(&problem, &x);
-        }
+        differences::check_on_data(|margins| Logistic::new(margins, 0.3));
     }
 }

@@ -12,6 +12,7 @@ use std::fmt;
 
 use super::blocks::{Block, Blocks, MOST_ROWS};
 use crate::data::Examples;
+use crate::linalg::largest_eigenvalue;
 use crate::linalg::sparse::{Csr, Row};
 
 /// The longest vector of variables: 1 GiB each, of which a method wants five or more.
@@ -194,7 +195,7 @@ impl Margins {
     /// σ_max(Z)²
     pub fn largest_square(&self) -> f64 {
         let (mut wide, mut gathered) = (vec![0.0; self.wide_len()], vec![0.0; self.wide_len()]);
-        super::largest_eigenvalue(self.dim(), |v, out| {
+        largest_eigenvalue(self.dim(), |v, out| {
             self.widen(v, &mut wide);
             gathered.fill(0.0);
             for block in self.iter() {
@@ -269,7 +270,7 @@ impl SignedBlock<'_> {
         self.signs.len()
     }
 
-    /// z·w of every row, for a wide w; the rest of `out` is left undefined.
+    /// z·w of every row, for a wide w; the rest of `out` stays as it is.
     #[inline]
     pub(super) fn multiply(&self, wide: &[f64], out: &mut [f64; MOST_ROWS]) {
         let intercept = wide.last().copied().unwrap_or(0.0);

@@ -9,7 +9,6 @@ mod margins;
 mod newton;
 pub mod quadratic;
 mod rosenbrock;
-mod spectrum;
 mod svm;
 
 pub use form::Form;
@@ -17,5 +16,7 @@ pub use logistic::Logistic;
 pub use margins::{DataError, Margins};
 pub use newton::{Minimum, minimise};
 pub use rosenbrock::Rosenbrock;
-pub use spectrum::largest_eigenvalue;
 pub use svm::SmoothSvm;
+
+/// What is said of a data set whose Lipschitz constant is not finite.
+pub(crate) const TOO_LARGE: &str = "the values are too large; scale the data";

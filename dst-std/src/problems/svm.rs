@@ -171,7 +171,7 @@ impl Objective<f64> for SmoothSvm {
 mod tests {
     use super::super::differences;
     use super::*;
-    use crate::data::{Shape, normals, read_libsvm, synthetic};
+    use crate::data::read_libsvm;
 
     /// Rows (1, 0, −1) and −(0, 2, −1): margins of w = (2, 1, 0) are 2 and −2.
     #[test]
@@ -192,22 +192,6 @@ mod tests {
 
     #[test]
     fn derivatives() {
-        let shape = Shape {
-            rows: 77,
-            features: 20,
-            groups: 4,
-        };
-        for (seed, values) in [(3, false), (4, true)] {
-            let mut examples = synthetic(shape, seed);
-            if values {
-                // A last row whose entries are not ones.
-                examples.rows.push(3, -0.5).unwrap();
-                examples.rows.finish_row();
-                examples.labels.push(-1.0);
-            }
-            let problem = SmoothSvm::new(Margins::new(examples).unwrap(), 0.3);
-            let x = normals(seed, problem.dim());
-            differences::check(&problem, &x);
-        }
+        differences::check_on_data(|margins| SmoothSvm::new(margins, 0.3));
     }
 }

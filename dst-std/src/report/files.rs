@@ -9,11 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::section::Section;
+
 /// Distinguishes temporary files of one process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Writes a file, or leaves things as they were.
-pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no file name"))?;
@@ -110,6 +112,14 @@ impl OutDir {
         Ok(path)
     }
 
+    /// Writes the files of a section. The error is one sentence.
+    pub fn write_section(&self, section: &Section) -> Result<Vec<PathBuf>, String> {
+        let files = section.files();
+        files
+            .map(|(name, content)| self.write(&name, &content))
+            .collect()
+    }
+
     /// The names of the files written so far, in order.
     pub fn written(&self) -> Vec<String> {
         self.list().clone()
@@ -135,34 +145,7 @@ fn reason(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A directory that is gone when the test is over.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("dst-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&path);
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = fs::read_dir(&self.0).unwrap();
-            let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
-            let mut names: Vec<String> = entries
-                .map(|entry| name(entry).into_string().unwrap())
-                .collect();
-            names.sort();
-            names
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
+    use crate::report::scratch::Scratch;
 
     #[test]
     fn files_are_replaced_and_listed() {

@@ -22,16 +22,19 @@ mod page;
 mod pen;
 mod plot;
 mod progress;
+#[cfg(test)]
+#[path = "../../tests/scratch/mod.rs"]
+mod scratch;
 mod section;
 mod series;
 mod table;
 
 pub use axis::Axis;
-pub use files::{OutDir, try_to_write, write_file, write_whole};
+pub use files::{OutDir, try_to_write, write_file};
 pub use number::short;
-pub use page::{Page, Stage, machine};
+pub use page::{Page, Stage};
 pub use plot::{Plot, panels};
 pub use progress::{Interrupt, Progress, Task};
 pub use section::{Claim, Figure, NamedTable, Section, Verdict};
 pub use series::Series;
-pub use table::{Align, Cell, Table};
+pub use table::{Cell, Table};

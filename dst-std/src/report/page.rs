@@ -243,32 +243,6 @@ fn pairs(out: &mut String, pairs: &[(String, String)]) {
     out.push_str("</tbody></table></div>\n");
 }
 
-/// What a run should say about where it ran: name, value.
-pub fn machine(threads: usize) -> Vec<(String, String)> {
-    let mut features: Vec<&str> = Vec::new();
-    #[cfg(target_arch = "x86_64")]
-    {
-        let known = [
-            ("avx2", std::arch::is_x86_feature_detected!("avx2")),
-            ("fma", std::arch::is_x86_feature_detected!("fma")),
-            ("avx512f", std::arch::is_x86_feature_detected!("avx512f")),
-        ];
-        features.extend(known.iter().filter(|known| known.1).map(|known| known.0));
-    }
-    if features.is_empty() {
-        features.push("those of the target");
-    }
-    let target = format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS);
-    [
-        ("dst", env!("CARGO_PKG_VERSION").to_owned()),
-        ("target", target),
-        ("CPU features", features.join(", ")),
-        ("threads", threads.to_string()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .to_vec()
-}
-
 const STYLE: &str = "
 :root{--ink:#1d1d1f;--soft:#5c5f66;--ground:#fff;--line:#d9dbe0;--tint:#f4f5f7;--link:#0a58ca;--yes:#0b6b3a;--no:#b3261e;--partly:#8a5300}
 @media(prefers-color-scheme:dark){:root{--ink:#e8e8ea;--soft:#a5a8b0;--ground:#17181b;--line:#3a3c42;--tint:#222429;--link:#8ab4f8;--yes:#6fd39b;--no:#ff8a80;--partly:#f0b95a}}

@@ -166,7 +166,6 @@ impl Pen<'_> {
     pub(super) fn layer(&mut self, layer: &Layer, colour: Colour) {
         match layer {
             Layer::Line(series) => self.series(series, colour),
-            Layer::Band { points, .. } => self.band(points, colour),
             Layer::Bars { bars, .. } => {
                 bars.iter().for_each(|&bar| self.bar(bar, colour));
             }
@@ -177,37 +176,6 @@ impl Pen<'_> {
                     self.path(&d, &reference());
                 }
             }
-            Layer::Vertical { x, .. } => {
-                if let Some(at) = self.at(*x, self.y.low).filter(|&at| self.frame.holds(at)) {
-                    self.drawn = true;
-                    let d = format!("M{} {}V{}", px(at.0), px(at.1), px(self.frame.top));
-                    self.path(&d, &reference());
-                }
-            }
-            Layer::Note { x, y, text } => {
-                if let Some(at) = self.at(*x, *y).filter(|&at| self.frame.holds(at)) {
-                    // A white rim keeps it readable on top of lines.
-                    let rim = " font-size=\"11\" paint-order=\"stroke\" stroke=\"#fff\" \
-                               stroke-width=\"3\" stroke-linejoin=\"round\"";
-                    self.text(at.0 + 5.0, at.1 - 5.0, "start", rim, &escape(text));
-                }
-            }
-        }
-    }
-
-    fn band(&mut self, points: &[(f64, f64, f64)], colour: Colour) {
-        let both = |&(x, low, high): &_| Some((self.at(x, low)?, self.at(x, high)?));
-        let (mut outline, mut back): (Vec<Place>, Vec<Place>) = points
-            .iter()
-            .filter_map(both)
-            .map(|(low, high)| (self.frame.nearest(low), self.frame.nearest(high)))
-            .unzip();
-        back.reverse();
-        outline.append(&mut back);
-        if outline.len() > 3 {
-            self.drawn = true;
-            let style = format!("fill=\"{}\" fill-opacity=\"0.18\"", colour.code());
-            self.path(&(polyline(&outline) + "Z"), &style);
         }
     }
 
@@ -244,14 +212,10 @@ impl Pen<'_> {
             }
             self.path(&d, &style);
         }
-        if let Some(distance) = series.markers {
-            let mut last: Option<Place> = None;
-            for at in points.into_iter().flatten() {
-                let apart = |last: Place| (at.0 - last.0).hypot(at.1 - last.1) >= distance;
-                if self.frame.holds(at) && last.is_none_or(apart) {
-                    colour.marker(&mut self.svg, at.0, at.1);
-                    last = Some(at);
-                }
+        if series.markers {
+            let points = points.into_iter().flatten();
+            for at in points.filter(|&at| self.frame.holds(at)) {
+                colour.marker(&mut self.svg, at.0, at.1);
             }
             self.svg.push('\n');
         }
@@ -300,22 +264,16 @@ impl Pen<'_> {
                 if let Some(style) = series.stroke(colour) {
                     self.path(&line, &style);
                 }
-                if series.markers.is_some() {
+                if series.markers {
                     colour.marker(&mut self.svg, x + 13.0, y);
                 }
             }
-            Layer::Horizontal { .. } | Layer::Vertical { .. } => self.path(&line, &reference()),
-            Layer::Band { .. } | Layer::Bars { .. } => {
-                let opacity = if matches!(layer, Layer::Band { .. }) {
-                    "0.18"
-                } else {
-                    "0.75"
-                };
+            Layer::Horizontal { .. } => self.path(&line, &reference()),
+            Layer::Bars { .. } => {
                 let d = format!("M{} {}h26v10h-26Z", px(x), px(y - 5.0));
-                let style = format!("fill=\"{}\" fill-opacity=\"{opacity}\"", colour.code());
+                let style = format!("fill=\"{}\" fill-opacity=\"0.75\"", colour.code());
                 self.path(&d, &style);
             }
-            Layer::Note { .. } => {}
         }
     }
 }

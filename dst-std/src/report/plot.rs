@@ -40,11 +40,6 @@ pub struct Plot {
 #[derive(Clone, Debug)]
 pub(super) enum Layer {
     Line(Series),
-    Band {
-        name: String,
-        colour: usize,
-        points: Vec<(f64, f64, f64)>,
-    },
     Bars {
         name: String,
         bars: Vec<(f64, f64, f64)>,
@@ -52,15 +47,6 @@ pub(super) enum Layer {
     Horizontal {
         name: String,
         y: f64,
-    },
-    Vertical {
-        name: String,
-        x: f64,
-    },
-    Note {
-        x: f64,
-        y: f64,
-        text: String,
     },
 }
 
@@ -120,20 +106,6 @@ impl Plot {
         self.layer(Layer::Line(series))
     }
 
-    /// Shades between two curves, given as (x, low, high), in the colour of this number.
-    pub fn band(
-        self,
-        name: impl Into<String>,
-        colour: usize,
-        points: impl IntoIterator<Item = (f64, f64, f64)>,
-    ) -> Self {
-        self.layer(Layer::Band {
-            name: name.into(),
-            colour,
-            points: points.into_iter().collect(),
-        })
-    }
-
     /// Adds bars, given as (from, to, height), in the next colour.
     pub fn bars(
         self,
@@ -156,23 +128,6 @@ impl Plot {
         self.layer(Layer::Horizontal {
             name: name.into(),
             y,
-        })
-    }
-
-    /// Adds a dashed line from bottom to top, at this place.
-    pub fn vertical(self, name: impl Into<String>, x: f64) -> Self {
-        self.layer(Layer::Vertical {
-            name: name.into(),
-            x,
-        })
-    }
-
-    /// Writes a few words just above and to the right of a point.
-    pub fn note(self, x: f64, y: f64, text: impl Into<String>) -> Self {
-        self.layer(Layer::Note {
-            x,
-            y,
-            text: text.into(),
         })
     }
 
@@ -224,8 +179,7 @@ impl Plot {
             .map(|layer| match layer {
                 Layer::Line(series) => series.colour.unwrap_or_else(&mut free),
                 Layer::Bars { .. } => free(),
-                Layer::Band { colour, .. } => Colour::Palette(*colour),
-                _ => Colour::Grey,
+                Layer::Horizontal { .. } => Colour::Grey,
             })
             .collect()
     }
@@ -286,9 +240,7 @@ impl Layer {
     fn xs(&self) -> Vec<f64> {
         match self {
             Self::Line(series) => series.points.iter().map(|p| p.0).collect(),
-            Self::Band { points, .. } => points.iter().map(|p| p.0).collect(),
             Self::Bars { bars, .. } => bars.iter().flat_map(|b| [b.0, b.1]).collect(),
-            Self::Vertical { x, .. } | Self::Note { x, .. } => vec![*x],
             Self::Horizontal { .. } => Vec::new(),
         }
     }
@@ -296,21 +248,16 @@ impl Layer {
     fn ys(&self) -> Vec<f64> {
         match self {
             Self::Line(series) => series.points.iter().map(|p| p.1).collect(),
-            Self::Band { points, .. } => points.iter().flat_map(|p| [p.1, p.2]).collect(),
             Self::Bars { bars, .. } => bars.iter().map(|b| b.2).collect(),
-            Self::Horizontal { y, .. } | Self::Note { y, .. } => vec![*y],
-            Self::Vertical { .. } => Vec::new(),
+            Self::Horizontal { y, .. } => vec![*y],
         }
     }
 
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Line(Series { name, .. })
-            | Self::Band { name, .. }
             | Self::Bars { name, .. }
-            | Self::Horizontal { name, .. }
-            | Self::Vertical { name, .. } => name,
-            Self::Note { .. } => "",
+            | Self::Horizontal { name, .. } => name,
         }
     }
 }

@@ -146,7 +146,7 @@ impl Interrupt {
                 // The terminal may be gone, which is often why we are told to stop.
                 let _ = writeln!(
                     std::io::stderr(),
-                    "interrupted: finishing the step under way and keeping what is done; once more ends at once"
+                    "interrupted: ending as soon as possible; once more ends at once"
                 );
             };
             match ctrlc::set_handler(handler) {

@@ -26,6 +26,20 @@ impl Verdict {
         }
     }
 
+    /// `Holds` in all cases, in some, or in none; where there is no case, nothing was shown.
+    pub fn of_all(cases: impl IntoIterator<Item = bool>) -> Self {
+        let (mut some, mut all) = (false, true);
+        for holds in cases {
+            some |= holds;
+            all &= holds;
+        }
+        match (some, all) {
+            (true, true) => Self::Holds,
+            (true, false) => Self::Partly,
+            (false, _) => Self::DoesNotHold,
+        }
+    }
+
     /// `Holds` or `DoesNotHold`.
     pub const fn of(holds: bool) -> Self {
         if holds {
@@ -165,5 +179,24 @@ impl Section {
         let figures = figures.map(|f| (format!("{}.svg", f.name), f.svg.clone()));
         let tables = self.tables.iter();
         figures.chain(tables.map(|t| (format!("{}.csv", t.name), t.table.to_csv())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_some_or_none() {
+        let partly = Verdict::Partly;
+        for (cases, verdict) in [
+            (&[true, true][..], Verdict::Holds),
+            (&[true, false], partly),
+            (&[false, true, true], partly),
+            (&[false, false], Verdict::DoesNotHold),
+            (&[], Verdict::DoesNotHold),
+        ] {
+            assert_eq!(Verdict::of_all(cases.iter().copied()), verdict, "{cases:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a plot draws: lines and markers, bands, bars, reference lines, notes.
+//! Lines and markers of a plot with their colours; the bins of a histogram.
 //!
 //! Colours are those of Okabe and Ito without yellow, which people of every colour vision tell apart on white. Every
 //! colour has a marker of its own, for black and white print; after the last colour the dashes change.
@@ -28,8 +28,7 @@ pub struct Series {
     dash: Option<Dash>,
     width: f64,
     line: bool,
-    /// The least distance between markers in pixels, if there are any.
-    pub(super) markers: Option<f64>,
+    pub(super) markers: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +54,7 @@ impl Series {
             dash: None,
             width: 1.8,
             line: true,
-            markers: None,
+            markers: false,
         }
     }
 
@@ -67,11 +66,6 @@ impl Series {
     /// Dots.
     pub fn dotted(self) -> Self {
         self.with_dash(Dash::Dots)
-    }
-
-    /// Dashes and dots in turn.
-    pub fn dash_dot(self) -> Self {
-        self.with_dash(Dash::Mixed)
     }
 
     fn with_dash(self, dash: Dash) -> Self {
@@ -94,15 +88,7 @@ impl Series {
     /// A marker at every point.
     pub fn markers(self) -> Self {
         Self {
-            markers: Some(0.0),
-            ..self
-        }
-    }
-
-    /// A marker here and there, which tells long curves apart without hiding them.
-    pub fn sparse_markers(self) -> Self {
-        Self {
-            markers: Some(45.0),
+            markers: true,
             ..self
         }
     }
@@ -110,7 +96,7 @@ impl Series {
     /// Markers without a line.
     pub fn only_markers(self) -> Self {
         Self {
-            markers: Some(0.0),
+            markers: true,
             line: false,
             ..self
         }

@@ -9,7 +9,7 @@ use super::number::short;
 
 /// On which side the cells of a column line up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Align {
+enum Align {
     /// Words.
     Left,
     /// Numbers.
@@ -104,8 +104,7 @@ impl Table {
         self.column(header, Align::Right)
     }
 
-    /// Adds a column.
-    pub fn column(mut self, header: impl Into<String>, align: Align) -> Self {
+    fn column(mut self, header: impl Into<String>, align: Align) -> Self {
         self.columns.push((header.into(), align));
         self
     }

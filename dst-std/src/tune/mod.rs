@@ -7,9 +7,11 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `config`, `outcome` | what is asked, what was found |
 //! | `problem` | what is solved, and from where |
 //! | `method` | the methods, their hyperparameters as free coordinates |
 //! | `trial` | one run: its stopping time, or what stands for it if the run did not stop; the gradient |
+//! | `watched` | J as a running loss |
 //! | `team` | all starting points together |
 //! | `descent` | down the mean |
 //! | `grid` | the comparison |
@@ -26,6 +28,7 @@ mod team;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod watched;
 
 use dst_core::System;
 
@@ -37,7 +40,7 @@ pub use problem::{Kind, Problem};
 pub use show::picture;
 pub use trial::Work;
 
-use crate::experiments::Failure;
+use crate::Failure;
 use crate::report::{Interrupt, Progress, short};
 use descent::{Descent, Stage, descend};
 use team::Team;

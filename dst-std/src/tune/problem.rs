@@ -4,8 +4,9 @@ use dst_core::Objective;
 
 use crate::data::random::{bits, normals};
 use crate::data::{Examples, Shape, synthetic};
+use crate::linalg::largest_eigenvalue;
 use crate::problems::{
-    Form, Logistic, Margins, Rosenbrock, SmoothSvm, largest_eigenvalue, minimise, quadratic,
+    Form, Logistic, Margins, Rosenbrock, SmoothSvm, TOO_LARGE, minimise, quadratic,
 };
 
 /// Variables and reflections of the built-in quadratic.
@@ -120,8 +121,8 @@ impl Problem {
                 return Err(format!("the problem '{}' uses no data set", kind.name()));
             }
         };
-        if lipschitz <= 0.0 {
-            return Err(format!("{name}: every feature is zero"));
+        if !lipschitz.is_finite() {
+            return Err(format!("{name}: {TOO_LARGE}"));
         }
         Ok(Self {
             name: format!("{name}-{}", kind.name()),

@@ -10,12 +10,10 @@
 //! single value would be a matter of luck. Its gradient comes from the same engine, as a running loss with weights
 //! on these steps.
 
-use dst_core::{
-    Bar, Cost, Dims, Direction, Error, Euler, HeapMemory, Integrator, NoLoss, Plan, Point,
-    Progress, Reading, Seed, System, Weights,
-};
+use dst_core::{Error, Euler, HeapMemory, Integrator, NoLoss, Plan, Progress, System, Weights};
 
 use super::Outlook;
+use super::watched::Watched;
 use crate::report::Interrupt;
 
 /// Steps between two looks at the interrupt flag.
@@ -68,63 +66,6 @@ pub(super) enum NoTrial {
     Interrupted,
     /// The engine refuses; it should not.
     Engine(Error),
-}
-
-/// J as the running loss: its gradient at the limit is then that of a loss.
-struct Watched<'s>(&'s (dyn System<f64> + Send + Sync));
-
-impl System<f64> for Watched<'_> {
-    fn dims(&self) -> Dims {
-        self.0.dims()
-    }
-    fn check(&self, h: f64, stages: usize) -> Result<(), Error> {
-        self.0.check(h, stages)
-    }
-    fn rate(
-        &self,
-        at: Point<'_, f64>,
-        rate: &mut [f64],
-        tape: &mut [f64],
-        scratch: &mut [f64],
-    ) -> Reading<f64> {
-        let Reading { criterion, .. } = self.0.rate(at, rate, tape, scratch);
-        Reading {
-            criterion,
-            loss: criterion,
-        }
-    }
-    fn pullback(
-        &self,
-        at: Point<'_, f64>,
-        tape: &[f64],
-        seed: Seed<'_, f64>,
-        bar: Bar<'_, f64>,
-        scratch: &mut [f64],
-    ) {
-        let seed = Seed {
-            criterion: seed.criterion + seed.loss,
-            loss: 0.0,
-            ..seed
-        };
-        self.0.pullback(at, tape, seed, bar, scratch);
-    }
-    fn pushforward(
-        &self,
-        at: Point<'_, f64>,
-        tape: &[f64],
-        along: Direction<'_, f64>,
-        rate: &mut [f64],
-        scratch: &mut [f64],
-    ) -> Reading<f64> {
-        let Reading { criterion, .. } = self.0.pushforward(at, tape, along, rate, scratch);
-        Reading {
-            criterion,
-            loss: criterion,
-        }
-    }
-    fn cost(&self) -> Cost {
-        self.0.cost()
-    }
 }
 
 /// φ(q) and φ'(q)

@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::fs;
 
 use super::*;
-use crate::report::Table;
+use crate::report::{Progress, Table};
 
 fn good(context: &Context) -> Result<Section, experiments::Failure> {
     let mut section = Section::new("A good one");

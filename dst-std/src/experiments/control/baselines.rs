@@ -6,18 +6,17 @@
 use dst_core::Scalar;
 use dst_core::mpc::{Phase, Solver};
 use rayon::prelude::*;
-use serde::Serialize;
 
 use crate::control::{Knobset, Pool, Program, Score, Tuned, iterations};
 use crate::report::short;
 
 /// ρ·base and α, the same at every iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Fixed {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fixed {
     /// ρ
-    pub rho: f64,
+    pub(super) rho: f64,
     /// α
-    pub alpha: f64,
+    pub(super) alpha: f64,
 }
 
 impl Fixed {
@@ -27,18 +26,18 @@ impl Fixed {
 }
 
 /// A rule that changes ρ.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Balancing {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Balancing {
     /// ρ at first.
-    pub rho: f64,
+    pub(super) rho: f64,
     /// α
-    pub alpha: f64,
+    pub(super) alpha: f64,
     /// Looked at every so many iterations.
-    pub interval: u32,
+    pub(super) interval: u32,
     /// Changed if it would by more than this factor.
-    pub threshold: f64,
+    pub(super) threshold: f64,
     /// Never further from the first than this factor.
-    pub reach: f64,
+    pub(super) reach: f64,
 }
 
 /// A program in both precisions, with the bases of R.

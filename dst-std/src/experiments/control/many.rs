@@ -3,10 +3,11 @@
 use super::baselines::Bench;
 use super::rows::Rows;
 use super::search::search;
-use super::study::{go_on, train};
+use super::study::train;
 use super::{Config, Failure, ManyKnobs};
 use crate::control::plants::Plant;
 use crate::control::{Knobset, Pool, Stream, begin};
+use crate::experiments::common::go_on;
 use crate::report::Interrupt;
 
 /// Where phases begin.

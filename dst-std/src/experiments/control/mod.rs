@@ -8,6 +8,7 @@
 mod baselines;
 mod closed_loop;
 mod elsewhere;
+pub mod export;
 mod many;
 mod momentum;
 mod rivals;
@@ -23,9 +24,11 @@ use crate::control::plants::{Plant, quadrotor, safety_filter};
 use crate::control::{Options, SWITCHES, Score, Stream};
 use crate::report::{Interrupt, Progress, Section};
 
-pub use baselines::{Balancing, Fixed};
 pub use closed_loop::Trace;
 pub use show::section;
+
+/// The headline.
+pub const TITLE: &str = "Control loop: fewer iterations before the deadline (ours)";
 
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,7 +36,7 @@ pub struct Config {
     /// Where all random numbers come from.
     pub seed: u64,
     /// Trainings, each with a pool of its own.
-    pub seeds: usize,
+    pub trainings: usize,
     /// Ticks of a pool.
     pub pool: usize,
     /// Further ticks: the first decide between settings, the slowest train the last phase, all decide between trainings.
@@ -71,7 +74,7 @@ impl Config {
     pub fn new(seed: u64, quick: bool) -> Self {
         let full = Self {
             seed,
-            seeds: 3,
+            trainings: 3,
             pool: 1500,
             fresh: 120_000,
             test: 5000,
@@ -92,7 +95,7 @@ impl Config {
             return full;
         }
         Self {
-            seeds: 1,
+            trainings: 1,
             pool: 250,
             fresh: 1000,
             test: 500,
@@ -109,7 +112,7 @@ impl Config {
     }
 
     /// Of training number `s`.
-    pub(crate) fn training(&self, s: usize) -> Options {
+    fn training(&self, s: usize) -> Options {
         self.options(Stream::Batches(s))
     }
 
@@ -171,7 +174,7 @@ pub struct Findings {
     pub other_bounds: Vec<Row>,
     /// With one knob per kind and stage: the gradient, and a search without it.
     pub many_knobs: ManyKnobs,
-    /// Iteration counts of the test: tuned, then the best of the others by ½ mean + ½ p99.
+    /// Iteration counts of the test: tuned, then Jacobi scaling by grid.
     pub counts: Vec<(String, Vec<u32>)>,
     /// A run in closed loop: tuned, then Jacobi.
     pub traces: Vec<(String, Trace)>,
@@ -181,7 +184,7 @@ pub struct Findings {
     pub theta: Vec<f64>,
 }
 
-/// Gradient and search with as many knobs as constraints of a block, in every phase.
+/// Gradient and search with one knob per kind and stage, in every phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ManyKnobs {
     /// How many.
@@ -213,7 +216,7 @@ impl Results {
 }
 
 /// The entry of the registry.
-pub fn experiment(context: &Context) -> Result<Section, Failure> {
+pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     let config = Config::new(context.seed, context.quick);
     let results = run(&config, &context.progress, &context.interrupt)?;
     Ok(section(&config, &results))

@@ -136,7 +136,7 @@ pub(super) fn rows(config: &Config) -> Result<Vec<Row>, Failure> {
     let test = model.ticks(program, Stream::Test.of(config.seed), config.test);
     let steps = [0.5, 0.8, 1.0, 1.2, 1.5].map(|f| f / curvature);
     let betas = [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
-    for s in 0..config.seeds {
+    for s in 0..config.trainings {
         let stream = Stream::Pool(s).of(config.seed);
         let pool = model.ticks(program, stream, config.pool.min(300));
         let blend =

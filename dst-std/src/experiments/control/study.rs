@@ -11,6 +11,7 @@ use crate::control::{
     CHOICE, Knobset, Options, Pool, Program, Score, Stream, Training, Tuned, begin, iterations,
     recipe, tune,
 };
+use crate::experiments::common::go_on;
 use crate::report::{Interrupt, Task, short};
 
 /// Parts of a study, for the progress bar.
@@ -35,7 +36,7 @@ pub(super) fn study(
     let test64 = plant.pool(Stream::Test.of(config.seed), config.test);
     let test = test64.cast::<f32>();
     // Of every training: the ticks that it learns from, and those that decide.
-    let pools: Vec<[Pool<f64>; 2]> = (0..config.seeds)
+    let pools: Vec<[Pool<f64>; 2]> = (0..config.trainings)
         .map(|s| {
             [
                 plant.pool(Stream::Pool(s).of(config.seed), config.pool),
@@ -154,13 +155,6 @@ pub(super) fn study(
 
 fn no_answer(why: &str) -> Failure {
     Failure::NoAnswer(why.to_owned())
-}
-
-pub(super) fn go_on(interrupt: &Interrupt) -> Result<(), Failure> {
-    match interrupt.raised() {
-        true => Err(Failure::Interrupted),
-        false => Ok(()),
-    }
 }
 
 /// One training of these knobs, without the last phase's own.

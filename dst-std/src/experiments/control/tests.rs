@@ -31,7 +31,7 @@ fn a_small_version_has_every_row_and_its_order() {
                 if row.name == "published ρ" {
                     1
                 } else {
-                    config.seeds
+                    config.trainings
                 }
             );
             for score in &row.scores {

@@ -7,7 +7,7 @@ use dst_core::{
 use serde::Serialize;
 
 use super::{Exact, Problem, system};
-use crate::experiments::Failure;
+use crate::Failure;
 
 /// Runs are given up after this many steps.
 const MAX_STEPS: usize = 1_000_000;

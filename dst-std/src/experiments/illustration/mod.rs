@@ -15,12 +15,16 @@ mod tables;
 use dst_core::Crossing;
 use serde::Serialize;
 
+use super::common::go_on;
 use super::{Context, Failure};
 use crate::report::{Interrupt, Section};
 
 pub use comparison::{Calls, Comparison, Row, compare};
 pub use exact::Exact;
 pub use show::section;
+
+/// The headline.
+pub const TITLE: &str = "Illustration: a stopping time with a known gradient (Figure 1)";
 
 /// The system of this experiment. A macro, because the type of a formula has no name.
 macro_rules! system {
@@ -192,7 +196,7 @@ pub struct ErrorLine {
 }
 
 /// The entry of the registry.
-pub fn experiment(context: &Context) -> Result<Section, Failure> {
+pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     let config = Config::new(Problem::default(), context.quick);
     let results = run(&config, &context.interrupt)?;
     Ok(section(&config, &results))
@@ -200,17 +204,13 @@ pub fn experiment(context: &Context) -> Result<Section, Failure> {
 
 /// Runs the experiment.
 pub fn run(config: &Config, interrupt: &Interrupt) -> Result<Results, Failure> {
-    let go_on = || match interrupt.raised() {
-        true => Err(Failure::Interrupted),
-        false => Ok(()),
-    };
     let comparison = compare(&config.problem)?;
-    go_on()?;
+    go_on(interrupt)?;
     let paths = config.path_thetas.iter();
     let paths = paths.map(|&theta| study::path(config, theta)).collect();
     let mut curves = Vec::new();
     for &epsilon in &config.curve_epsilons {
-        go_on()?;
+        go_on(interrupt)?;
         curves.push(study::curve(config, epsilon));
     }
     let mut errors = Vec::new();
@@ -220,7 +220,7 @@ pub fn run(config: &Config, interrupt: &Interrupt) -> Result<Results, Failure> {
         ("Heun", Crossing::Slope, 2.0),
         ("RK4", Crossing::Hermite, 3.0),
     ] {
-        go_on()?;
+        go_on(interrupt)?;
         errors.push(study::error_line(config, name, crossing, expected));
     }
     Ok(Results {

@@ -1,12 +1,12 @@
 //! The results of the illustration as claims and figures.
 
 use super::{Config, Curve, ErrorLine, Path, Results, tables};
+use crate::experiments::common::list;
 use crate::report::{Axis, Plot, Section, Series, Verdict, short};
 
 /// The section of the report.
 pub fn section(config: &Config, results: &Results) -> Section {
-    let mut section =
-        Section::new("Illustration: a stopping time with a known gradient (Figure 1)");
+    let mut section = Section::new(super::TITLE);
     section.paragraph(
         "The problem of the paper's Figure 1: f = 0.5·x1² + 2·x2², x' = −diag(1, θ)·∇f from (1, 1), stopped when \
          J = ‖∇f‖² reaches ε. The flow has a closed form, so both the stopping time T and its derivative dT/dθ are known to \
@@ -82,10 +82,6 @@ pub fn section(config: &Config, results: &Results) -> Section {
 }
 
 fn settings(section: &mut Section, config: &Config) {
-    let list = |values: &[f64]| {
-        let texts: Vec<String> = values.iter().map(|&v| short(v)).collect();
-        texts.join(", ")
-    };
     let problem = config.problem;
     section.setting(
         "table: θ, h, ε",
@@ -167,11 +163,7 @@ fn claims(section: &mut Section, config: &Config, results: &Results) {
     section.claim(
         "Sharper readings of the crossing (ours) raise the order to 2 with Heun and to 3 with RK4.",
         format!("orders {slope:.2} and {hermite:.2}"),
-        match held {
-            [true, true] => Verdict::Holds,
-            [false, false] => Verdict::DoesNotHold,
-            _ => Verdict::Partly,
-        },
+        Verdict::of_all(held),
         "same steps, another formula at the last one",
     );
 }

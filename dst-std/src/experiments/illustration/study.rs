@@ -4,6 +4,7 @@ use dst_core::{Crossing, Euler, HeapMemory, Heun, Integrator, Mode, Rk4, Status}
 
 use super::exact;
 use super::{Config, Curve, CurvePoint, ErrorLine, Exact, Path, Problem, Tangent, system};
+use crate::experiments::common;
 
 pub(super) fn path(config: &Config, theta: f64) -> Path {
     let (h, epsilon) = (config.path_step, config.path_epsilon);
@@ -120,7 +121,8 @@ pub(super) fn error_line(
     let steps =
         (0..=config.order_divisions).map(|k| config.order_step * 0.5f64.powf(0.5 * k as f64));
     let points: Vec<(f64, f64)> = steps.filter_map(error).collect();
-    let order = slope(&points);
+    let visible: Vec<(f64, f64)> = points.iter().copied().filter(|p| p.1 > 0.0).collect();
+    let order = common::order(&visible);
     ErrorLine {
         integrator,
         crossing: crossing.name(),
@@ -128,20 +130,4 @@ pub(super) fn error_line(
         points,
         order,
     }
-}
-
-/// The slope of the least-squares line through the logarithms.
-pub(super) fn slope(points: &[(f64, f64)]) -> f64 {
-    let logs: Vec<(f64, f64)> = points
-        .iter()
-        .filter(|p| p.0 > 0.0 && p.1 > 0.0)
-        .map(|p| (p.0.ln(), p.1.ln()))
-        .collect();
-    let n = logs.len() as f64;
-    let (x, y) = logs.iter().fold((0.0, 0.0), |s, p| (s.0 + p.0, s.1 + p.1));
-    let (x, y) = (x / n, y / n);
-    let (xy, xx) = logs.iter().fold((0.0, 0.0), |s, p| {
-        (s.0 + (p.0 - x) * (p.1 - y), s.1 + (p.0 - x) * (p.0 - x))
-    });
-    xy / xx
 }

@@ -1,5 +1,5 @@
-use super::study::slope;
 use super::*;
+use crate::experiments::common::order;
 use crate::report::Verdict;
 
 fn results() -> (Config, Results) {
@@ -51,7 +51,7 @@ fn errors_fall_with_the_expected_orders() {
         assert_eq!(line.points.len(), config.order_divisions + 1);
         assert!((line.order - line.expected).abs() < 0.2, "{line:?}");
     }
-    assert!((slope(&[(1.0, 3.0), (2.0, 12.0), (4.0, 48.0)]) - 2.0).abs() < 1e-12);
+    assert!((order(&[(1.0, 3.0), (2.0, 12.0), (4.0, 48.0)]) - 2.0).abs() < 1e-12);
 }
 
 #[test]

@@ -19,6 +19,9 @@ use crate::report::{Section, Task};
 pub use search::{Field, Finding};
 pub use show::{section, table};
 
+/// As the page calls it.
+pub const TITLE: &str = "Learning to optimise, with a penalty on the stopping time (Figure 3)";
+
 /// What to compare.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {

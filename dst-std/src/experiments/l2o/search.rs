@@ -6,9 +6,10 @@
 
 use serde::Serialize;
 
+use super::super::common::list;
 use super::{Context, Failure, Kind, train};
 use crate::l2o::{Contest, Course, Family, LEVELS, Model, Penalty, Recipe, Score};
-use crate::report::{Section, Table, Verdict, short};
+use crate::report::{Section, Table, Verdict};
 
 /// A kind of problems to look at.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,8 +169,7 @@ fn steps_to(score: &Score, level: usize) -> f64 {
 
 impl Finding {
     fn list(&self, of: impl Fn(&Score) -> f64) -> String {
-        let shown: Vec<String> = self.scores.iter().map(|score| short(of(score))).collect();
-        shown.join(", ")
+        list(&self.scores.iter().map(of).collect::<Vec<_>>())
     }
 
     /// Is every seed there sooner than without a penalty?
@@ -214,10 +214,7 @@ pub(super) fn show(section: &mut Section, findings: &[Finding]) {
             places.len(),
             penalised.count()
         ),
-        match places.is_empty() {
-            true => Verdict::DoesNotHold,
-            false => Verdict::Holds,
-        },
+        Verdict::of(!places.is_empty()),
         "Small networks, trained for this page; medians over fresh problems.",
     );
     let mut cells = Table::new()

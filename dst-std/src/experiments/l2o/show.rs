@@ -1,5 +1,6 @@
 //! The figure, the tables and the verdicts.
 
+use super::super::common;
 use super::{Config, Kind, Results, Table};
 use crate::l2o::{LEVELS, Score};
 use crate::report::{Axis, Cell, Plot, Section, Series, Table as Cells, Verdict, panels, short};
@@ -11,7 +12,7 @@ const COLLAPSED: f64 = 1e-2;
 
 /// The report of the experiment.
 pub fn section(config: &Config, results: &Results) -> Section {
-    let mut section = Section::new("Learning to optimise, with a penalty on the stopping time");
+    let mut section = Section::new(super::TITLE);
     claims(&mut section, results);
     paragraphs(&mut section, config);
     section.figure(
@@ -159,11 +160,7 @@ fn curves(results: &Results) -> Cells {
 
 /// Does it hold on every set, on some, on none?
 fn verdict(results: &Results, holds: impl Fn(&Table) -> bool) -> Verdict {
-    match results.tables.iter().filter(|table| holds(table)).count() {
-        0 => Verdict::DoesNotHold,
-        n if n == results.tables.len() => Verdict::Holds,
-        _ => Verdict::Partly,
-    }
+    Verdict::of_all(results.tables.iter().map(holds))
 }
 
 fn on_each(results: &Results, tell: impl Fn(&Table) -> String) -> String {
@@ -176,8 +173,7 @@ fn on_each(results: &Results, tell: impl Fn(&Table) -> String) -> String {
 }
 
 fn list(values: impl Iterator<Item = f64>) -> String {
-    let shown: Vec<String> = values.map(short).collect();
-    shown.join(", ")
+    common::list(&values.collect::<Vec<_>>())
 }
 
 /// N with f at the stop, for every seed of a kind.

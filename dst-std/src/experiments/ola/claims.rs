@@ -22,11 +22,7 @@ fn named(all: &[Comparison], tell: impl Fn(&Comparison) -> Option<String>) -> St
 
 /// Yes everywhere, somewhere, or nowhere.
 fn verdict(all: &[Comparison], holds: impl Fn(&Comparison) -> bool) -> Verdict {
-    match all.iter().filter(|c| holds(c)).count() {
-        0 => Verdict::DoesNotHold,
-        n if n == all.len() => Verdict::Holds,
-        _ => Verdict::Partly,
-    }
+    Verdict::of_all(all.iter().map(holds))
 }
 
 /// The runs of a method.

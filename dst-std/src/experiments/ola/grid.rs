@@ -32,13 +32,7 @@ pub(super) fn settings(config: &Config, problem: &Problem) -> Vec<Setting> {
         add(Method::Hb { momentum }, 1.0 / l);
     }
     add(Method::Nag, 1.0 / l);
-    let mu = if problem.regularisation() > 0.0 {
-        problem.regularisation()
-    } else {
-        config.strong_convexity
-    };
-    let extrapolation = (l.sqrt() - mu.sqrt()) / (l.sqrt() + mu.sqrt());
-    add(Method::NagSc { extrapolation }, 1.0 / l);
+    add(Method::nag_sc(problem, config), 1.0 / l);
     let rates: Vec<f64> = config.rates.iter().copied().chain([1.0 / l]).collect();
     let (eta, descent) = ola_parameters(problem.name());
     let mut methods = vec![Method::Adagrad, Method::Adam];

@@ -9,7 +9,7 @@ use super::Comparison;
 use super::grid::Setting;
 use super::run::{Limits, Run};
 use crate::data::{DataSet, data_folder, load, normals, read_vector};
-use crate::problems::{Margins, SmoothSvm, minimise};
+use crate::problems::{Margins, SmoothSvm, TOO_LARGE, minimise};
 
 /// A problem to compare methods on.
 #[derive(Clone, Debug)]
@@ -54,8 +54,12 @@ impl Problem {
             Margins::new(examples).map_err(|error| ProblemError(format!("{name}: {error}")))?;
         let dim = margins.dim();
         let svm = SmoothSvm::new(margins, regularisation);
+        let lipschitz = svm.lipschitz();
+        if !lipschitz.is_finite() {
+            return Err(ProblemError(format!("{name}: {TOO_LARGE}")));
+        }
         let problem = Self {
-            lipschitz: svm.lipschitz(),
+            lipschitz,
             x0: random_unit(dim, seed),
             name,
             synthetic,

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::baselines::{Baseline, Rule};
 use super::optimiser::Optimiser;
+use super::{Config, Problem};
 
 /// A method with its parameters; the learning rate is given beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -61,6 +62,18 @@ pub enum Method {
 }
 
 impl Method {
+    /// Nesterov's method for strongly convex f: μ is the regularisation or, without one, that of the configuration.
+    pub fn nag_sc(problem: &Problem, config: &Config) -> Self {
+        let mu = match problem.regularisation() {
+            reg if reg > 0.0 => reg,
+            _ => config.strong_convexity,
+        };
+        let (l, mu) = (problem.lipschitz().sqrt(), mu.sqrt());
+        Self::NagSc {
+            extrapolation: (l - mu) / (l + mu),
+        }
+    }
+
     /// The name people see.
     pub fn name(self) -> String {
         match self {
@@ -264,7 +277,7 @@ fn windowed<O: Objective<f64>>(
     let mut tape = vec![0.0; objective.tape_len()];
     let mut scratch = vec![0.0; objective.scratch_len()];
     let mut look = |x: &[f64]| {
-        let f = objective.value_gradient(x, &mut gradient, &mut tape, &mut scratch);
+        let f = counted.value_gradient(x, &mut gradient, &mut tape, &mut scratch);
         (f, gradient.iter().fold(0.0_f64, |max, g| max.max(g.abs())))
     };
     let (start, mut grad_inf) = look(x0);
@@ -303,7 +316,7 @@ fn windowed<O: Objective<f64>>(
     })
 }
 
-/// Counts what a backward sweep asks of an objective.
+/// Counts what is asked of an objective.
 struct Counted<'o, O> {
     inner: &'o O,
     evaluations: std::cell::Cell<usize>,
@@ -348,5 +361,29 @@ impl<O: Objective<f64>> Objective<f64> for Counted<'_, O> {
     ) {
         self.products.set(self.products.get() + 1);
         self.inner.add_hessian_vector(x, v, tape, out, s);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problems::Rosenbrock;
+
+    /// What the windowed method says is what its objective has seen.
+    #[test]
+    fn tests_of_the_gradient_are_counted() {
+        let rosenbrock = Rosenbrock { dim: 2 };
+        let seen = Counted::new(&rosenbrock);
+        let limits = Limits {
+            tolerance: 1e-4,
+            iterations: 40,
+        };
+        let method = Method::WindowOla {
+            eta: 1e-3,
+            descent: 1e-4,
+            window: 4,
+        };
+        let run = Run::new(&seen, method, 0.01, &[-1.2, 1.0], limits).unwrap();
+        assert_eq!((run.evaluations, run.hessian_products), seen.counts());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::claims::{claims, of, outcome};
 use super::{Comparison, Config, Cost, Results, better};
+use crate::experiments::common::list;
 use crate::report::{Axis, Cell, Plot, Section, Series, Table, panels, short};
 
 /// Curves of the figure of gaps, with their colours; grey ones are context.
@@ -24,7 +25,7 @@ const HIGHEST: f64 = 1e5;
 
 /// The report of the experiment.
 pub fn section(config: &Config, results: &Results) -> Section {
-    let mut section = Section::new("Online learning-rate adaptation on the smooth SVM");
+    let mut section = Section::new(super::TITLE);
     let all = &results.comparisons;
     claims(&mut section, all);
     paragraphs(&mut section, all);
@@ -329,13 +330,6 @@ fn curves_table(all: &[Comparison]) -> Table {
 }
 
 fn settings(section: &mut Section, config: &Config) {
-    let list = |numbers: &[f64]| {
-        numbers
-            .iter()
-            .map(|&n| short(n))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
     section.setting("data sets", config.datasets.join(", "));
     section.setting("tolerance", config.limits.tolerance);
     section.setting("iterations at most", config.limits.iterations);

@@ -27,7 +27,7 @@ pub const TRUTH_RTOL: f64 = 1e-11;
 pub const USUAL_RTOL: f64 = 1e-7;
 
 /// The entry of the registry.
-pub fn experiment(context: &Context) -> Result<Section, Failure> {
+pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     let config = Config::new(context.quick, context.seed);
     let results = run(&config, context)?;
     Ok(section(&config, &results))

@@ -4,6 +4,7 @@ use dst_core::Crossing;
 
 use super::sweep::{Case, Config, Formed, Line, Point, Results};
 use super::{Method, Problem};
+use crate::experiments::common::list;
 use crate::machine;
 use crate::report::{Axis, Plot, Section, Series, Table, Verdict, panels, short};
 
@@ -335,10 +336,6 @@ fn errors(results: &Results) -> Table {
 }
 
 fn settings(section: &mut Section, config: &Config) {
-    let list = |values: &[f64]| {
-        let texts: Vec<String> = values.iter().map(|&v| short(v)).collect();
-        texts.join(", ")
-    };
     let problems: Vec<String> = config.problems.iter().map(label).collect();
     section.setting("problems", problems.join(", "));
     section.setting("ε", list(&config.epsilons));

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Basis, Method, Problem, Run, Slots, TRUTH_RTOL, USUAL_RTOL, relative_error, truth};
-use crate::experiments::{Context, Failure};
+use crate::experiments::{Context, Failure, common};
 use crate::report::Task;
 
 /// All that the experiment depends on.
@@ -283,20 +283,14 @@ fn affordable(bytes: usize, state_bytes: usize, method: Method, steps: usize) ->
     }
 }
 
-/// The least-squares slope of log error against log h, over the steps up to `fit_from`; NaN if an error is not a positive
-/// number, or there are fewer than three.
+/// The order of the error over the steps up to `fit_from`; NaN if an error is not a positive number, or there are fewer than three.
 fn order(points: &[Point], fit_from: f64) -> f64 {
     let fitted = points.iter().filter(|p| p.step <= fit_from * (1.0 + 1e-12));
-    let logs: Vec<(f64, f64)> = fitted.map(|p| (p.step.ln(), p.error.ln())).collect();
-    if logs.len() < 3 || logs.iter().any(|p| !p.1.is_finite()) {
+    let fitted: Vec<(f64, f64)> = fitted.map(|p| (p.step, p.error)).collect();
+    if fitted.len() < 3 || fitted.iter().any(|p| !p.1.ln().is_finite()) {
         return f64::NAN;
     }
-    let n = logs.len() as f64;
-    let mean = |f: fn(&(f64, f64)) -> f64| logs.iter().map(f).sum::<f64>() / n;
-    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
-    let covariance: f64 = logs.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
-    let variance: f64 = logs.iter().map(|p| (p.0 - x) * (p.0 - x)).sum();
-    covariance / variance
+    common::order(&fitted)
 }
 
 fn formed(config: &Config, problem: Problem) -> Result<Formed, String> {

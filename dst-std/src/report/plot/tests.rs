@@ -47,17 +47,6 @@ fn what_cannot_be_drawn_is_left_out() {
 }
 
 #[test]
-fn sparse_markers_keep_their_distance() {
-    let points = (0..1000).map(|i| (f64::from(i), 0.0));
-    let plot = |series: Series| svg(&Plot::new("").size(450.0, 100.0).line(series));
-    let count = |text: &str| text.matches("<circle").count();
-    let line = Series::new("", points);
-    assert_eq!(count(&plot(line.clone().markers())), 1000);
-    // 450 pixels less 4 % of room at both ends, a marker every 45.
-    assert_eq!(count(&plot(line.sparse_markers())), 10);
-}
-
-#[test]
 fn nothing_to_draw_is_said() {
     for plot in [
         Plot::new(""),
@@ -65,11 +54,8 @@ fn nothing_to_draw_is_said() {
         Plot::new("t")
             .x(Axis::log("x"))
             .line(Series::new("a", [(-1.0, 1.0)]))
-            .band("b", 0, [(f64::NAN, 0.0, 1.0)])
             .bars("c", [(0.0, f64::NAN, 1.0)])
-            .horizontal("d", f64::NAN)
-            .vertical("e", f64::INFINITY)
-            .note(f64::NAN, 1.0, "f"),
+            .horizontal("d", f64::NAN),
     ] {
         assert!(svg(&plot).contains("no data"));
     }
@@ -83,7 +69,6 @@ fn lines_end_at_the_frame() {
         .line(Series::new("far", [(-1e9, -1e9), (1e9, 1e9)]).markers())
         .line(Series::new("", [(0.5, -3.0), (0.5, 4.0)]))
         .line(Series::new("", [(-2.0, 0.5), (-1.0, 0.5)]))
-        .band("band", 1, [(-1.0, -5.0, 5.0), (2.0, -5.0, 5.0)])
         .bars("bars", [(-5.0, 5.0, 100.0)]);
     let text = svg(&plot);
     let largest = places(&text).into_iter().fold(0.0, f64::max);
@@ -114,12 +99,11 @@ fn text_is_escaped() {
     let plot = Plot::new(evil)
         .x(Axis::names(evil, [evil, evil]))
         .y(Axis::linear(evil))
-        .line(Series::new(evil, [(0.0, 1.0), (1.0, 2.0)]))
-        .note(0.0, 1.0, evil);
+        .line(Series::new(evil, [(0.0, 1.0), (1.0, 2.0)]));
     let text = svg(&plot);
     assert!(!text.contains("<script"), "{text}");
-    // The name of the drawing, its title, two axes, two names, the legend, the note.
-    assert_eq!(text.matches("&lt;script&gt;").count(), 8);
+    // The name of the drawing, its title, two axes, two names, the legend.
+    assert_eq!(text.matches("&lt;script&gt;").count(), 7);
 }
 
 #[test]
@@ -146,17 +130,14 @@ fn the_legend_is_outside_of_the_data() {
 #[test]
 fn every_kind_of_layer_is_drawn() {
     let plot = Plot::new("all")
-        .band("band", 0, [(0.0, 1.0, 2.0), (1.0, 2.0, 3.0)])
         .histogram("histogram", &[0.0, 0.2, 0.4, 0.9], 4)
         .horizontal("level", 2.5)
-        .vertical("place", 0.5)
         .line(Series::new("dots", [(0.0, 1.0), (1.0, 3.0)]).dotted());
     let text = svg(&plot);
     assert_eq!(text.matches("fill-opacity=\"0.75\"").count(), 4 + 1);
-    assert_eq!(text.matches("fill-opacity=\"0.18\"").count(), 1 + 1);
-    assert_eq!(text.matches("stroke-dasharray=\"5 4\"").count(), 2 + 2);
+    assert_eq!(text.matches("stroke-dasharray=\"5 4\"").count(), 1 + 1);
     assert_eq!(text.matches("stroke-dasharray=\"1.5 3.5\"").count(), 1 + 1);
-    for name in ["band", "histogram", "level", "place", "dots"] {
+    for name in ["histogram", "level", "dots"] {
         assert!(text.contains(&format!(">{name}</text>")), "{name}");
     }
     assert!(!text.contains("no data"));

@@ -26,6 +26,9 @@ pub use problem::{Problem, ProblemError};
 pub use run::{Limits, Method, Run};
 pub use show::{section, times};
 
+/// The headline.
+pub const TITLE: &str = "Online learning-rate adaptation on the smooth SVM (Figures 4 and 5)";
+
 /// What to compare.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Config {
@@ -144,17 +147,14 @@ pub struct Results {
     pub costs: Vec<Cost>,
 }
 
+/// Loads all data sets.
+pub fn problems(config: &Config) -> Result<Vec<Problem>, ProblemError> {
+    let problem = |name: &String| Problem::load(name, config.regularisation, config.seed);
+    config.datasets.iter().map(problem).collect()
+}
+
 /// Runs all methods with all settings on all data sets, in parallel.
-pub fn run(config: &Config, context: &Context) -> Result<Results, Failure> {
-    let problem = |name: &String| {
-        Problem::load(name, config.regularisation, config.seed)
-            .map_err(|error| Failure::NoAnswer(error.to_string()))
-    };
-    let problems: Vec<Problem> = config
-        .datasets
-        .iter()
-        .map(problem)
-        .collect::<Result<_, _>>()?;
+pub fn run(config: &Config, problems: &[Problem], context: &Context) -> Result<Results, Failure> {
     let settings: Vec<(usize, Setting)> = problems
         .iter()
         .enumerate()
@@ -231,6 +231,7 @@ pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     if context.quick {
         config.datasets.truncate(2);
     }
-    let results = run(&config, context)?;
+    let problems = problems(&config).map_err(|error| Failure::NoAnswer(error.to_string()))?;
+    let results = run(&config, &problems, context)?;
     Ok(section(&config, &results))
 }

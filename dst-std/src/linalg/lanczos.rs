@@ -2,7 +2,8 @@
 
 use crate::data::uniform;
 
-/// The largest eigenvalue of the operator that `apply(v, out)` computes; 0 if there are no variables.
+/// The largest eigenvalue of the operator that `apply(v, out)` computes; 0 if there are no variables, infinite if squares of its
+/// values leave the range of numbers.
 ///
 /// Lanczos without reorthogonalisation: it finds eigenvalues again and again, which does not disturb the largest one. Stops
 /// when that no longer moves.
@@ -21,11 +22,14 @@ pub fn largest_eigenvalue(dim: usize, mut apply: impl FnMut(&[f64], &mut [f64]))
         for ((next, v), previous) in next.iter_mut().zip(&v).zip(&previous) {
             *next -= alpha * v + before * previous;
         }
+        let beta = normalise(&mut next);
+        if !(alpha.is_finite() && beta.is_finite()) {
+            return f64::INFINITY;
+        }
         let estimate = largest_of_tridiagonal(&diagonal, &beside);
         let moved = (estimate - largest).abs() > 4.0 * f64::EPSILON * estimate.abs();
         still = if moved { 0 } else { still + 1 };
         largest = estimate;
-        let beta = normalise(&mut next);
         if still == STILL || beta <= f64::EPSILON * largest {
             break;
         }
@@ -106,5 +110,20 @@ mod tests {
         assert!((close - 1.0).abs() < 1e-12, "{close}");
         assert_eq!(largest_eigenvalue(3, |_, out| out.fill(0.0)), 0.0);
         assert_eq!(largest_eigenvalue(0, |_, _| ()), 0.0);
+    }
+
+    /// Values too large to be squared: infinite, and at once.
+    #[test]
+    fn what_leaves_the_range_is_infinite() {
+        for scale in [1e160, 1e300, f64::INFINITY] {
+            let found = largest_eigenvalue(3, |v, out| {
+                for (i, (v, out)) in v.iter().zip(out).enumerate() {
+                    *out = scale * (1.0 + i as f64) * v;
+                }
+            });
+            assert_eq!(found, f64::INFINITY, "{scale:e}");
+        }
+        let one = largest_eigenvalue(1, |v, out| out[0] = 1e200 * v[0]);
+        assert!((one / 1e200 - 1.0).abs() < 1e-15, "{one}");
     }
 }

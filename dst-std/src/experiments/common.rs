@@ -1,0 +1,29 @@
+//! What several experiments need.
+
+use super::Failure;
+use crate::report::{Interrupt, short};
+
+/// An end, if the user asked for one.
+pub(super) fn go_on(interrupt: &Interrupt) -> Result<(), Failure> {
+    match interrupt.raised() {
+        true => Err(Failure::Interrupted),
+        false => Ok(()),
+    }
+}
+
+/// Numbers for people, with commas.
+pub(super) fn list(values: &[f64]) -> String {
+    let texts: Vec<String> = values.iter().map(|&v| short(v)).collect();
+    texts.join(", ")
+}
+
+/// The slope of the least-squares line through the logarithms: the order, for errors against step sizes.
+pub(super) fn order(points: &[(f64, f64)]) -> f64 {
+    let logs: Vec<(f64, f64)> = points.iter().map(|p| (p.0.ln(), p.1.ln())).collect();
+    let n = logs.len() as f64;
+    let mean = |f: fn(&(f64, f64)) -> f64| logs.iter().map(f).sum::<f64>() / n;
+    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let covariance: f64 = logs.iter().map(|p| (p.0 - x) * (p.1 - y)).sum();
+    let variance: f64 = logs.iter().map(|p| (p.0 - x) * (p.0 - x)).sum();
+    covariance / variance
+}

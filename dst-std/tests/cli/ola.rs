@@ -1,0 +1,168 @@
+//! `dst ola`.
+
+use super::scratch::Scratch;
+use super::{dst, json, refusal};
+
+/// A directory with these files.
+fn folder(name: &str, files: &[(&str, &str)]) -> Scratch {
+    let scratch = Scratch::new(name);
+    for (file, content) in files {
+        std::fs::write(scratch.0.join(file), content).unwrap();
+    }
+    scratch
+}
+
+const SMALL: &str = "+1 1:1 3:1\n-1 2:1 3:1\n+1 1:1\n-1 2:1 # comment\n-1\n";
+
+#[test]
+fn ola_one_run() {
+    let folder = folder("run", &[("small", SMALL), ("x0.txt", "0\n0 0\n0.5\n")]);
+    let data = folder.0.join("small");
+    let data = data.to_str().unwrap();
+    let x0 = folder.0.join("x0.txt");
+    for extra in [
+        &["--method", "adam-ola", "--eta", "1e-3", "--descent", "1e-4"][..],
+        &["--method", "adam-ola", "--guard", "log"],
+        &["--method", "adam-ola", "--window", "4"],
+        &["--method", "g-ola", "--x0", x0.to_str().unwrap()],
+        &["--method", "n-ola", "--alpha0", "1/L", "--reg", "0.1"],
+        &["--method", "hb", "--momentum", "0.5"],
+    ] {
+        let report = json(&[&["ola", "--data", data, "--json"], extra].concat());
+        assert_eq!(
+            (&report["rows"], &report["variables"]),
+            (&5.into(), &4.into())
+        );
+        for name in ["f", "grad_inf", "alpha_final", "seconds"] {
+            assert!(report[name].is_f64(), "{extra:?}: {name} of {report}");
+        }
+        let iterations = report["iterations"].as_u64().unwrap();
+        assert!((1..=1000).contains(&iterations), "{report}");
+        assert!(report["adaptations"].is_u64() && report["synthetic"] == false);
+        let small = report["grad_inf"].as_f64().unwrap() < 1e-4;
+        assert_eq!(report["converged"], small, "{extra:?}: {report}");
+    }
+    // For people: what happened, and that it is said when it went wrong.
+    let output = dst(&["ola", "--data", data, "--method", "gd", "--alpha0", "10"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("GD on small (5 x 4): DIVERGED"), "{text}");
+}
+
+#[test]
+fn ola_compares_and_writes_its_files_whole() {
+    let folder = folder("compare", &[("small", SMALL)]);
+    let (data, out) = (folder.0.join("small"), folder.0.join("out"));
+    let (data, out) = (data.to_str().unwrap(), out.to_str().unwrap());
+    let report = json(&[
+        "ola",
+        "--data",
+        data,
+        "--out",
+        out,
+        "--json",
+        "--max-iterations",
+        "50",
+    ]);
+    assert_eq!(
+        report["comparisons"][0]["runs"].as_array().unwrap().len(),
+        67
+    );
+    for name in [
+        "ola-gap.svg",
+        "ola-sensitivity.svg",
+        "ola-iterations.csv",
+        "ola-cost.csv",
+        "ola-runs.csv",
+    ] {
+        let content = std::fs::read_to_string(std::path::Path::new(out).join(name)).unwrap();
+        assert!(content.len() > 100, "{name}");
+    }
+}
+
+#[test]
+fn ola_refuses_what_it_cannot_use() {
+    let bad = "+1 1:1\n-1 2:1\n+1 3:1 0:1\n";
+    let folder = folder(
+        "refuse",
+        &[
+            ("small", SMALL),
+            ("bad.txt", bad),
+            ("x0.txt", "1\n2\n"),
+            ("huge", "1 4294967295:1\n-1 1:1\n"),
+            ("steep", "1 1:1e160 2:1\n-1 1:1\n"),
+        ],
+    );
+    let path = |name: &str| folder.0.join(name).to_str().unwrap().to_owned();
+    let small = path("small");
+    for (arguments, code, words) in [
+        (
+            vec!["--data", &path("bad.txt"), "--method", "adam"],
+            1,
+            "bad.txt:3:8: index 0 (LIBSVM indices start at 1)",
+        ),
+        (
+            vec!["--data", &path("huge"), "--method", "adam"],
+            1,
+            "needs 32.0 GiB for every vector",
+        ),
+        (
+            vec!["--data", &path("steep"), "--method", "adam"],
+            1,
+            "steep: the values are too large; scale the data",
+        ),
+        (
+            vec![
+                "--data",
+                &small,
+                "--method",
+                "adam",
+                "--x0",
+                &path("x0.txt"),
+            ],
+            1,
+            "has 2 numbers, but small has 4 variables",
+        ),
+        (
+            vec!["--data", "no-such-set", "--out", &path("out")],
+            1,
+            "no data set 'no-such-set'",
+        ),
+        (
+            vec!["--data", &small, "--alpha0", "0.1"],
+            2,
+            "--alpha0 is for one run; say which with --method",
+        ),
+        (
+            vec!["--method", "adam", "--eta", "1"],
+            2,
+            "--eta does not go with --method adam",
+        ),
+        (
+            vec!["--method", "adam", "--out", &path("out")],
+            2,
+            "--out does not go with --method adam",
+        ),
+        (
+            vec!["--method", "adam-ola", "--guard", "log", "--window", "3"],
+            2,
+            "--window goes with --guard none",
+        ),
+        (vec!["--method", "sgd"], 2, "--method must be one of gd, hb"),
+        (
+            vec!["--method", "adam", "--alpha0", "0"],
+            2,
+            "--alpha0 must be a positive number or 1/L, got '0'",
+        ),
+        (
+            vec!["--method", "adam", "--tolerance", "-1"],
+            2,
+            "--tolerance must be a positive number",
+        ),
+    ] {
+        let arguments: Vec<&str> = ["ola"].into_iter().chain(arguments).collect();
+        let (exit, text) = refusal(&arguments);
+        assert_eq!(exit, code, "{arguments:?}: {text}");
+        assert!(text.contains(words), "{arguments:?}: {text}");
+    }
+    assert!(!folder.0.join("out").exists());
+}
