@@ -31,8 +31,10 @@ pub enum Argument {
     Bounds,
     /// The memory lent to an adaptive method.
     Memory,
-    /// The matrices of a quadratic program.
+    /// The matrices and vectors of a quadratic program.
     Model,
+    /// The tolerances of a quadratic program.
+    Tolerance,
 }
 
 impl Argument {
@@ -50,7 +52,8 @@ impl Argument {
             Self::Hyperparameter => "a hyperparameter",
             Self::Bounds => "the box",
             Self::Memory => "the memory",
-            Self::Model => "the matrices of the program",
+            Self::Model => "the model of the program",
+            Self::Tolerance => "the tolerances of the program",
         }
     }
 }
@@ -134,6 +137,12 @@ impl fmt::Display for Error {
             ),
             Self::Invalid(Argument::Bounds) => {
                 f.write_str("the box needs lower <= upper, without NaN, for every variable")
+            }
+            Self::Invalid(Argument::Model) => f.write_str(
+                "the model of the program must be finite, with H + G'RG positive definite",
+            ),
+            Self::Invalid(Argument::Tolerance) => {
+                f.write_str("the tolerances of the program must be positive and finite")
             }
             Self::Invalid(argument) => write!(f, "{} must be finite", argument.name()),
             Self::NoSlots => {
