@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::scalar::Scalar;
+
 /// An argument of the front door, named in an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -201,6 +203,15 @@ pub(crate) fn exact(argument: Argument, needed: usize, given: usize) -> Result<(
             needed,
             given,
         })
+    }
+}
+
+/// Checks that all numbers are finite.
+pub(crate) fn finite<S: Scalar>(argument: Argument, values: &[S]) -> Result<(), Error> {
+    if S::all_finite(values) {
+        Ok(())
+    } else {
+        Err(Error::Invalid(argument))
     }
 }
 

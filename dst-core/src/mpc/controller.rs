@@ -9,7 +9,7 @@ use core::cell::Cell;
 use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Shape, Tolerance, in_order};
 use super::step::{Phases, Residual, Solver, clip};
-use crate::error::{Argument, Error, exact};
+use crate::error::{Argument, Error, exact, finite};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled, copy};
 
@@ -159,11 +159,8 @@ impl<S: Scalar> Controller<'_, S> {
         if !extra.is_empty() {
             exact(Argument::Model, memory.linear.len(), extra.len())?;
         }
-        for (argument, values) in [(Argument::X0, x), (Argument::Model, extra)] {
-            if !S::all_finite(values) {
-                return Err(Error::Invalid(argument));
-            }
-        }
+        finite(Argument::X0, x)?;
+        finite(Argument::Model, extra)?;
         if memory.warm {
             self.shift(memory.z);
             self.shift(memory.y);
@@ -173,8 +170,8 @@ impl<S: Scalar> Controller<'_, S> {
         }
         self.instance(memory, x, extra);
         let outcome = self.solve(memory, budget);
-        // A state that overflows what is made of it must not reach the next tick.
-        memory.warm = S::all_finite(memory.z) && S::all_finite(memory.y);
+        // What overflowed must not reach the next tick. y sums up R∘(v − z⁺): it is finite only if z is.
+        memory.warm = S::all_finite(memory.y);
         Ok(outcome)
     }
 

@@ -6,7 +6,7 @@
 
 use super::pieces::pieces_mut;
 use super::step::larger;
-use crate::error::{Argument, Error, exact};
+use crate::error::{Argument, Error, exact, finite};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled, dot};
 
@@ -161,9 +161,7 @@ impl<S: Scalar> Instance<'_, S> {
         let rows = shape.blocks * shape.rows();
         exact(Argument::Bounds, rows, self.lower.len())?;
         exact(Argument::Bounds, rows, self.upper.len())?;
-        if !S::all_finite(self.linear) {
-            return Err(Error::Invalid(Argument::Model));
-        }
+        finite(Argument::Model, self.linear)?;
         in_order(self.lower, self.upper)
     }
 
