@@ -206,16 +206,16 @@ impl<S: Scalar> Controller<'_, S> {
             (&mut *memory.upper, self.upper),
         ] {
             let (input, output) = split(stage, shape.inputs);
-            let mut states = states.clone();
             for block in pieces_mut(bounds, m) {
                 let (inputs, outputs) = split_mut(block, n);
-                for (bound, &to) in inputs.iter_mut().zip(input.iter().cycle()) {
-                    *bound = to;
+                for (part, stage) in [(inputs, input), (outputs, output)] {
+                    for (bound, &to) in part.iter_mut().zip(stage.iter().cycle()) {
+                        *bound = to;
+                    }
                 }
-                for (bound, &to) in outputs.iter_mut().zip(output.iter().cycle()) {
-                    *bound = to;
-                }
-                let x = states.next().unwrap_or_default();
+            }
+            for (block, x) in pieces_mut(bounds, m).zip(states.clone()) {
+                let (_, outputs) = split_mut(block, n);
                 for (column, &x) in pieces(self.free, outputs.len()).zip(x) {
                     add_scaled(outputs, -x, column);
                 }
@@ -242,11 +242,7 @@ impl<S: Scalar> Controller<'_, S> {
             ratio: S::INFINITY,
         };
         // Without a better one: what the last tick planned for now, or the allowed inputs next to zero.
-        keep(self.shape, memory.z, memory.best);
-        let stage = self.lower.iter().zip(self.upper).take(self.shape.inputs);
-        for (u, (&lower, &upper)) in memory.best.iter_mut().zip(stage.cycle()) {
-            *u = clip(*u, lower, upper);
-        }
+        self.keep(memory.z, memory.best);
         for iteration in 0..budget {
             let phase = phases.at(self.shape, iteration);
             let residual: Residual<S> =
@@ -255,7 +251,7 @@ impl<S: Scalar> Controller<'_, S> {
             let ratio = residual.ratio();
             if ratio < outcome.ratio {
                 outcome.ratio = ratio;
-                keep(self.shape, memory.z, memory.best);
+                self.keep(memory.z, memory.best);
             }
             if ratio <= S::ONE {
                 outcome.solved = true;
@@ -264,12 +260,15 @@ impl<S: Scalar> Controller<'_, S> {
         }
         outcome
     }
-}
 
-/// The inputs of the first stage of every block.
-fn keep<S: Scalar>(shape: Shape, z: &[S], best: &mut [S]) {
-    let blocks = pieces(z, shape.rows());
-    for (best, block) in pieces_mut(best, shape.inputs).zip(blocks) {
-        copy(best, block);
+    /// The inputs of the first stage of every block. Those of an iterate are within their bounds; the zeros of a cold start need not be.
+    fn keep(&self, z: &[S], best: &mut [S]) {
+        let blocks = pieces(z, self.shape.rows());
+        for (best, block) in pieces_mut(best, self.shape.inputs).zip(blocks) {
+            let bounds = self.lower.iter().zip(self.upper);
+            for ((best, &z), (&lower, &upper)) in best.iter_mut().zip(block).zip(bounds) {
+                *best = clip(z, lower, upper);
+            }
+        }
     }
 }
