@@ -129,8 +129,8 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
     }
 
     /// The phases are counted in iterations: only Euler with h = 1.
-    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
-        if h == S::ONE && stages == 1 {
+    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
+        if h == S::ONE && euler {
             Ok(())
         } else {
             Err(Error::WrongStep)
