@@ -299,7 +299,7 @@ impl<S: Scalar> Setup<S> {
             .at_most(options.max_steps)
             .from_time(options.start_time)
             .crossing(self.crossing)
-            .running_loss(Weighting::new(&self.problem, options), options.time_weight);
+            .running_loss(Weighting::new(callbacks, options), options.time_weight);
         let plan = if self.question.theta_only {
             plan.theta_only()
         } else {
@@ -474,11 +474,7 @@ unsafe fn outputs<S: Scalar>(result: *mut Sensitivity<S>, dims: Dims) -> Outcome
 ///
 /// # Safety
 /// The pointers of the result have been checked.
-unsafe fn deliver<S: Scalar>(
-    gradient: &Gradient<'_, S>,
-    theta_only: bool,
-    result: *mut Sensitivity<S>,
-) {
+unsafe fn deliver<S: Scalar>(gradient: &Gradient<'_, S>, result: *mut Sensitivity<S>) {
     // A Gradient without stop has a time weight of zero.
     let stop = gradient.stop;
     let (nan, evaluations) = (S::NAN, gradient.evaluations);
@@ -490,9 +486,7 @@ unsafe fn deliver<S: Scalar>(
             (&raw const (*result).state).read(),
         );
         hand_over(theta_gradient, gradient.theta);
-        if !theta_only {
-            hand_over(x0_gradient, gradient.x0);
-        }
+        hand_over(x0_gradient, gradient.x0);
         hand_over(state, gradient.state);
         result.write(Sensitivity {
             theta_gradient,
@@ -524,7 +518,7 @@ pub(crate) unsafe fn finish<S: Scalar>(
         apart(&outputs(result, entered.dims)?, &[entered.span])?;
         let outcome = entered.engine.finish();
         let gradient = entered.callbacks.abort.judge(outcome)?;
-        deliver(&gradient, entered.question.theta_only, result);
+        deliver(&gradient, result);
     }
     Ok(())
 }
@@ -555,7 +549,7 @@ pub(crate) unsafe fn sensitivity<S: Scalar>(
         abort.judge(engine.advance(usize::MAX))?;
         abort.judge(engine.start(entered.question, entered.callbacks))?;
         let gradient = abort.judge(engine.finish())?;
-        deliver(&gradient, entered.question.theta_only, result);
+        deliver(&gradient, result);
     }
     Ok(())
 }
