@@ -1,8 +1,8 @@
 //! `Map` is Euler with h = 1 of A = x − F, without the subtraction; and what an iterate says of f.
 
 use dst_core::{
-    Crossing, Derived, Euler, Formula, HeapMemory, Integrator, Map, Memory, Mode, Status, System,
-    Uniform, formula,
+    Crossing, Derived, Euler, Formula, HeapMemory, Integrator, Map, Memory, Mode, Status, Uniform,
+    formula,
 };
 use dst_models::{Close, Figure1, Pendulum, QuadraticInTime};
 use dst_tests::{Answer, Falls, Steps, answer};
