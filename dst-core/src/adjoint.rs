@@ -46,6 +46,16 @@ pub struct AdjointState<S> {
     /// Have λ and the spare row changed places? See [`Integrator::REPLACES`].
     replaced: bool,
     reversal: ReversalState,
+    /// What lies in the memory is laid out for these.
+    pub(crate) slots: usize,
+    /// Final, but for a fault of the store: half a step may have been pulled back.
+    failed: Option<Error>,
+}
+
+impl<S> AdjointState<S> {
+    pub(crate) fn reversal<'m>(&self, marks: &'m mut [Mark]) -> Option<Reversal<'m>> {
+        Reversal::resume(marks, self.reversal)
+    }
 }
 
 /// A backward sweep under way; made by [`Run::adjoint`].
@@ -137,6 +147,7 @@ where
         copy(work.last, work.cur);
         // x_{N−1} and its record are at hand.
         engine.shift();
+        let slots = recorder.schedule.slots();
         let mut reversal = recorder.schedule.reverse(steps);
         let state = AdjointState {
             finish,
@@ -149,6 +160,8 @@ where
             order: Order::NEW,
             replaced: false,
             reversal: reversal.state(),
+            slots,
+            failed: None,
         };
         let Recording {
             store,
@@ -187,7 +200,7 @@ where
     pub(crate) fn resumed(
         state: AdjointState<S>,
         mut engine: Engine<'p, 'm, S, Y, I>,
-        marks: &'m mut [Mark],
+        reversal: Reversal<'m>,
         store: St,
         keeps_records: bool,
         weights: W,
@@ -196,7 +209,6 @@ where
         if state.replaced {
             core::mem::swap(&mut engine.work.lambda, &mut engine.work.spare);
         }
-        let reversal = Reversal::resume(marks, state.reversal);
         Self {
             engine,
             reversal,
@@ -220,8 +232,17 @@ where
     /// Does at most `budget` operations: steps recomputed or steps pulled back. A step pulled back may have to be evaluated
     /// first, so one operation is at most one step of the integrator and its transpose.
     ///
-    /// After a fault of the store, calling again tries the same operation again.
+    /// After a fault of the store, calling again tries the same operation again. Any other error is final.
     pub fn advance(&mut self, budget: usize) -> Result<Progress, Error> {
+        if let Some(error) = self.state.failed {
+            return Err(error);
+        }
+        let result = self.work(budget);
+        self.state.failed = result.err().filter(|e| !matches!(e, Error::Store { .. }));
+        result
+    }
+
+    fn work(&mut self, budget: usize) -> Result<Progress, Error> {
         let mut left = budget;
         loop {
             match self.state.action {
@@ -363,14 +384,15 @@ where
             },
         };
         let work = &mut self.engine.work;
-        if I::REPLACES {
-            self.state.replaced = !self.state.replaced;
-            core::mem::swap(&mut work.lambda, &mut work.spare);
-        }
         let (x, record) = match self.state.known {
             Known::Lent(slot) => self.store.lend(slot).ok_or(Error::Store { slot })?,
             _ => (&*work.cur, &*work.record),
         };
+        // Nothing can fail from here to the end of the step.
+        if I::REPLACES {
+            self.state.replaced = !self.state.replaced;
+            core::mem::swap(&mut work.lambda, &mut work.spare);
+        }
         let at = Point {
             theta: self.engine.theta,
             x,

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::scalar::Scalar;
+
 /// An argument of the front door, named in an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -31,8 +33,10 @@ pub enum Argument {
     Bounds,
     /// The memory lent to an adaptive method.
     Memory,
-    /// The matrices of a quadratic program.
+    /// The matrices and vectors of a quadratic program.
     Model,
+    /// The tolerances of a quadratic program.
+    Tolerance,
 }
 
 impl Argument {
@@ -50,7 +54,8 @@ impl Argument {
             Self::Hyperparameter => "a hyperparameter",
             Self::Bounds => "the box",
             Self::Memory => "the memory",
-            Self::Model => "the matrices of the program",
+            Self::Model => "the model of the program",
+            Self::Tolerance => "the tolerances of the program",
         }
     }
 }
@@ -135,6 +140,12 @@ impl fmt::Display for Error {
             Self::Invalid(Argument::Bounds) => {
                 f.write_str("the box needs lower <= upper, without NaN, for every variable")
             }
+            Self::Invalid(Argument::Model) => f.write_str(
+                "the model of the program must be finite, with H + G'RG positive definite",
+            ),
+            Self::Invalid(Argument::Tolerance) => {
+                f.write_str("the tolerances of the program must be positive and finite")
+            }
             Self::Invalid(argument) => write!(f, "{} must be finite", argument.name()),
             Self::NoSlots => {
                 f.write_str("the workspace has no checkpoint slots; give it at least one")
@@ -192,6 +203,15 @@ pub(crate) fn exact(argument: Argument, needed: usize, given: usize) -> Result<(
             needed,
             given,
         })
+    }
+}
+
+/// Checks that all numbers are finite.
+pub(crate) fn finite<S: Scalar>(argument: Argument, values: &[S]) -> Result<(), Error> {
+    if S::all_finite(values) {
+        Ok(())
+    } else {
+        Err(Error::Invalid(argument))
     }
 }
 

@@ -114,6 +114,8 @@ where
     }
 
     fn pullback(&self, at: Point<'_, S>, _: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, _: &mut [S]) {
+        // None at a time would be none at all: a gradient of zeros.
+        const { assert!(K > 0, "K must be at least 1") };
         let mut first = 0;
         while first < D + P {
             // Directions first..first+K of the joint vector (x, θ).
@@ -142,7 +144,7 @@ where
                 }
                 *target += sum;
             }
-            first += K.max(1);
+            first += K;
         }
     }
 
@@ -170,9 +172,8 @@ where
     }
 
     fn cost(&self) -> Cost {
-        let pullback = (D + P)
-            .div_ceil(K.max(1))
-            .saturating_mul(K.saturating_add(1));
+        const { assert!(K > 0, "K must be at least 1") };
+        let pullback = (D + P).div_ceil(K).saturating_mul(K.saturating_add(1));
         Cost {
             pullback: Some(u32::try_from(pullback).unwrap_or(u32::MAX)),
             pushforward: Some(2),

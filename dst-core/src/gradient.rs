@@ -121,7 +121,7 @@ impl<'a, S: Scalar> Sensitivity<'a, S> {
         self.theta
     }
 
-    /// ∂T/∂x0; empty after [`Plan::theta_only`](crate::Plan::theta_only) in tangent mode.
+    /// ∂T/∂x0; empty after [`Plan::theta_only`](crate::Plan::theta_only).
     pub fn time_gradient_x0(&self) -> &'a [S] {
         self.x0
     }

@@ -4,11 +4,11 @@ use crate::adjoint::{Adjoint, AdjointState};
 use crate::checkpoint::{Schedule, Store};
 use crate::crossing::Crossing;
 use crate::engine::{Engine, Order};
-use crate::error::{Argument, Error, exact};
+use crate::error::{Argument, Error, exact, finite};
 use crate::integrator::Integrator;
 use crate::loss::{NoLoss, Weights};
 use crate::run::{NoRecording, Recording, Run, RunState};
-use crate::scalar::{Scalar, all_finite};
+use crate::scalar::Scalar;
 use crate::system::{Dims, System};
 use crate::tangent::{Tangent, TangentState};
 use crate::workspace::{Work, Workspace, record_len};
@@ -189,6 +189,7 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
             marks,
             store,
         } = memory.into();
+        exact(Argument::Slots, state.slots, marks.len())?;
         let engine = self.engine(system, theta, x0, rows, params)?;
         let schedule = state.schedule(marks).ok_or(Error::NoSlots)?;
         let recording = Recording::new(schedule, store, record_shape::<S, I>(engine.dims))?;
@@ -220,13 +221,15 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
             marks,
             mut store,
         } = memory.into();
+        exact(Argument::Slots, state.slots, marks.len())?;
         let engine = self.engine(system, theta, x0, rows, params)?;
         let (states, record) = record_shape::<S, I>(engine.dims);
         let keeps_records = store.prepare(marks.len(), states, record)?;
+        let reversal = state.reversal(marks).ok_or(Error::NoSlots)?;
         Ok(Adjoint::resumed(
             state,
             engine,
-            marks,
+            reversal,
             store,
             keeps_records,
             self.weights,
@@ -252,15 +255,10 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
             marks,
             mut store,
         } = memory.into();
+        exact(Argument::Slots, state.slots, marks.len())?;
         let engine = self.engine(system, theta, x0, rows, params)?;
         store.prepare(marks.len(), engine.dims.states, 0)?;
-        Ok(Tangent::resumed(
-            state,
-            engine,
-            marks.len(),
-            store,
-            self.weights,
-        ))
+        Ok(Tangent::resumed(state, engine, store, self.weights))
     }
 
     /// Checks every argument once, at the door; behind it nothing can be out of bounds.
@@ -294,14 +292,10 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
         }
         exact(Argument::Theta, dims.params, theta.len())?;
         exact(Argument::X0, dims.states, x0.len())?;
-        if !all_finite(theta) {
-            return Err(Error::Invalid(Argument::Theta));
-        }
-        if !all_finite(x0) {
-            return Err(Error::Invalid(Argument::X0));
-        }
+        finite(Argument::Theta, theta)?;
+        finite(Argument::X0, x0)?;
         self.integrator.check(dims)?;
-        system.check(h, I::STAGES)?;
+        system.check(h, self.integrator.is_euler())?;
         let work = Work::carve::<I>(rows, params, dims)?;
         Ok(Engine {
             system,

@@ -108,6 +108,8 @@ pub struct RunState<S> {
     /// Of a suspended run only.
     order: Order,
     schedule: ScheduleState,
+    /// What lies in the memory is laid out for these.
+    pub(crate) slots: usize,
 }
 
 impl<S: Scalar> RunState<S> {
@@ -123,6 +125,7 @@ impl<S: Scalar> RunState<S> {
             phase: Phase::Fresh,
             order: Order::NEW,
             schedule: ScheduleState::NEW,
+            slots: 0,
         }
     }
 
@@ -170,10 +173,11 @@ where
     /// # Ok::<(), dst_core::Error>(())
     /// ```
     pub fn suspend(self) -> RunState<S> {
-        let (order, schedule) = (self.engine.order, self.recorder.schedule.state());
+        let schedule = &self.recorder.schedule;
         RunState {
-            order,
-            schedule,
+            order: self.engine.order,
+            schedule: schedule.state(),
+            slots: schedule.slots(),
             ..self.state
         }
     }
@@ -384,14 +388,13 @@ where
             let reading = system.rate(at, rate, tape, scratch);
             let j = reading.criterion;
             criterion.set(j);
+            let mut sound = true;
             if W::ACTIVE {
                 state.value = reading.loss;
-                if !add_loss(&self.weights, steps, reading.loss, &mut state.loss) {
-                    break Phase::Failed(Error::NonFinite { step: steps });
-                }
+                sound = add_loss(&self.weights, steps, reading.loss, &mut state.loss);
             }
             // Two comparisons on the common path; NaN fails the first, +∞ the second.
-            if j > epsilon && j < best.get() {
+            if j > epsilon && j < best.get() && sound {
                 best.set(j);
                 continue;
             }
@@ -399,6 +402,9 @@ where
                 // The iterate just left was the best: keep it.
                 kept = best.get();
                 copy(work.lambda, prev);
+            }
+            if !sound {
+                break Phase::Failed(Error::NonFinite { step: steps });
             }
             if !(j > epsilon && j.is_finite()) {
                 break Phase::Reached;

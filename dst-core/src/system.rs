@@ -119,9 +119,9 @@ pub trait System<S: Scalar> {
     /// The lengths of all vectors; must not change while a run is under way.
     fn dims(&self) -> Dims;
 
-    /// Can this system be run with step size `h` by a method of so many stages? Asked once, at the door.
-    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
-        let _ = (h, stages);
+    /// Can this system be run with step size `h`, by Euler's method or by another? Asked once, at the door.
+    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
+        let _ = (h, euler);
         Ok(())
     }
 
@@ -215,8 +215,8 @@ impl<S: Scalar, Y: System<S> + ?Sized> System<S> for &Y {
     fn dims(&self) -> Dims {
         (**self).dims()
     }
-    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
-        (**self).check(h, stages)
+    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
+        (**self).check(h, euler)
     }
     fn rate(
         &self,
@@ -257,9 +257,9 @@ pub trait Dynamics<S: Scalar> {
     /// The lengths of all vectors.
     fn dims(&self) -> Dims;
 
-    /// Can this system be run with step size `h` by a method of so many stages? Asked once, at the door.
-    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
-        let _ = (h, stages);
+    /// Can this system be run with step size `h`, by Euler's method or by another? Asked once, at the door.
+    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
+        let _ = (h, euler);
         Ok(())
     }
 
@@ -309,8 +309,8 @@ impl<S: Scalar, Y: System<S>> Dynamics<S> for RateOf<Y> {
     fn dims(&self) -> Dims {
         self.0.dims()
     }
-    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
-        self.0.check(h, stages)
+    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
+        self.0.check(h, euler)
     }
     fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> S {
         self.0.rate(at, rate, tape, scratch).loss
@@ -369,8 +369,8 @@ impl<S: Scalar, D: Dynamics<S>, C: Criterion<S>> System<S> for Pair<D, C> {
     fn dims(&self) -> Dims {
         self.dynamics.dims()
     }
-    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
-        self.dynamics.check(h, stages)
+    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
+        self.dynamics.check(h, euler)
     }
     fn rate(
         &self,

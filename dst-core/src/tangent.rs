@@ -21,7 +21,6 @@ use crate::system::{Direction, Point, System};
 pub struct Tangent<'p, 'm, S, Y: ?Sized, I, W, St> {
     engine: Engine<'p, 'm, S, Y, I>,
     store: St,
-    slots: usize,
     weights: W,
     state: TangentState<S>,
 }
@@ -36,6 +35,8 @@ pub struct TangentState<S> {
     directions: usize,
     first: usize,
     step: usize,
+    /// As many directions as are carried at a time.
+    pub(crate) slots: usize,
     /// An error is final: half a group may have been carried on.
     failed: Option<Error>,
     /// Of a suspended computation only.
@@ -85,13 +86,13 @@ where
             directions,
             first: 0,
             step: 0,
+            slots,
             failed: None,
             order: Order::NEW,
         };
         let mut tangent = Tangent {
             engine,
             store,
-            slots,
             weights,
             state,
         };
@@ -120,7 +121,6 @@ where
     pub(crate) fn resumed(
         state: TangentState<S>,
         mut engine: Engine<'p, 'm, S, Y, I>,
-        slots: usize,
         store: St,
         weights: W,
     ) -> Self {
@@ -128,7 +128,6 @@ where
         Self {
             engine,
             store,
-            slots,
             weights,
             state,
         }
@@ -158,7 +157,9 @@ where
             finish,
             ..
         } = self.state;
-        let groups = directions.saturating_sub(first).div_ceil(self.slots.max(1));
+        let groups = directions
+            .saturating_sub(first)
+            .div_ceil(self.state.slots.max(1));
         let per_group = finish.steps.saturating_add(1);
         Progress::Running {
             remaining: groups.saturating_mul(per_group).saturating_sub(step),
@@ -170,7 +171,7 @@ where
         let at_end = self.state.step >= self.state.finish.steps;
         self.push_group(at_end)?;
         if at_end {
-            self.state.first = self.state.first.saturating_add(self.slots);
+            self.state.first = self.state.first.saturating_add(self.state.slots);
             self.start_group()?;
         } else {
             self.engine.shift();
@@ -213,7 +214,7 @@ where
             ..self
                 .state
                 .directions
-                .min(self.state.first.saturating_add(self.slots))
+                .min(self.state.first.saturating_add(self.state.slots))
     }
 
     /// Back to x0, with unit directions. After the last group the trajectory stays where it is: at x_N.

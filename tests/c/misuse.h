@@ -10,6 +10,9 @@ typedef struct {
     size_t at;
     /* What it returns; 0: it leaves its outputs alone (NaN in the pullback). */
     int code;
+    /* Is there a running loss? The calls of its weight, and those of them after an abort. */
+    int weighs;
+    size_t weighed, weighed_late;
     /* The run to call from within, and what came of it. */
     DST(run) *inner;
     dst_status inner_status;
@@ -20,11 +23,24 @@ static int OWN(is_due)(OWN(trouble) * trouble, int which)
     return ++trouble->calls[which] >= trouble->at && trouble->which == which && trouble->at > 0;
 }
 
+/* The same weight for all steps; only counts. */
+static REAL OWN(weight)(void *user, size_t step)
+{
+    OWN(trouble) *trouble = user;
+    const int aborted = trouble->code != 0 && trouble->at > 0 && trouble->calls[trouble->which] >= trouble->at;
+    (void)step;
+    trouble->weighed++;
+    trouble->weighed_late += aborted ? 1 : 0;
+    return 1;
+}
+
 static int OWN(bad_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
                          REAL *criterion, REAL *loss)
 {
     OWN(trouble) *trouble = user;
-    (void)t, (void)tape, (void)loss;
+    (void)t, (void)tape;
+    if (trouble->weighs)
+        *loss = x[0];
     if (trouble->inner != NULL) {
         int32_t progress;
         trouble->inner_status = DST(run_advance)(trouble->inner, 1, &progress);
@@ -529,6 +545,29 @@ static void OWN(callbacks)(void)
                     /* Nobody calls back after an abort. */
                     CHECK(code == 0 || T.calls[which] == at);
                 }
+
+    /* Nor is the weight asked after one; and the best iterate is that of its J. */
+    for (int which = 0; which < 3; which++)
+        for (size_t at = 1; at <= 7; at++) {
+            OWN(reset)();
+            T.which = which;
+            T.at = at;
+            T.code = 9;
+            T.weighs = 1;
+            W.options.weight = OWN(weight);
+            W.options.mode = which == 2 ? DST_TANGENT : DST_ADJOINT;
+            CHECK(ONE_SHOT() == DST_ABORTED && W.abort_code == 9 && T.calls[which] == at);
+            CHECK(T.weighed_late == 0 && (T.weighed > 0 || at == 1));
+            if (which == 0 && at > 1) {
+                OWN(reset)();
+                T.at = at;
+                T.code = 9;
+                T.weighs = 1;
+                W.options.weight = OWN(weight);
+                CHECK(INIT() == DST_OK && DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_ABORTED);
+                CHECK(DST(run_iterate)(W.run, &W.iterate) == DST_OK && W.iterate.best[0] == W.iterate.best_criterion);
+            }
+        }
 
     /* In a run in portions: aborted for good, with the best iterate still at hand. */
     OWN(reset)();

@@ -112,11 +112,25 @@ int main(void)
     float axes[8] = { 0.2f, -0.3f, -0.5f, 0.4f, 0.6f, 0.1f, 0.0f, 0.7f };
     float body[12] = { 1.0f, -0.8f, 0.6f, 0.1f, -0.1f, 0.2f, 0.3f, -0.2f, 0.1f, 0.2f, -0.3f, 0.1f };
     float extra[36], u[4];
-    dst_outcome outcome = { -1, -1, -1 };
+    dst_outcome outcome;
     show("safety_filter", run(&safety_filter, safety_filter_a, safety_filter_b, axes, extra, dst_safety_begins, dst_safety_ends));
     show("quadrotor", run(&quadrotor, quadrotor_a, quadrotor_b, body, NULL, dst_hover_begins, dst_hover_ends));
+    /* A state so large that what is made of it overflows is not solved; the inputs keep their bounds, the next tick is sound. */
+    for (int place = 0; place < 12; place++)
+        for (int budget = 0; budget <= 3; budget++) {
+            const float kept = body[place];
+            body[place] = place % 2 == 0 ? 3e38f : -3e38f;
+            CHECK(dst_controller_tick(&quadrotor, memory, body, NULL, budget, u, &outcome) == 0 && !outcome.solved);
+            for (int i = 0; i < 4; i++)
+                CHECK(quadrotor.lower[i] <= u[i] && u[i] <= quadrotor.upper[i]);
+            body[place] = kept;
+            CHECK(dst_controller_tick(&quadrotor, memory, body, NULL, BUDGET, u, &outcome) == 0 && outcome.solved);
+            for (int i = 0; i < 4; i++)
+                CHECK(quadrotor.lower[i] <= u[i] && u[i] <= quadrotor.upper[i]);
+        }
     /* A state that is not a number is refused, and nothing is written. */
     memset(&body[3], 0xff, sizeof body[3]);
+    outcome.iterations = -1;
     CHECK(dst_controller_tick(&quadrotor, memory, body, NULL, 5, u, &outcome) == 1 && outcome.iterations == -1);
     return summary("ticks");
 }

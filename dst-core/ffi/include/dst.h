@@ -360,7 +360,8 @@ typedef struct dst_result_f32 {
     float epsilon_gradient;
     // The fall of J over the last step in units of its rounding error; 1/rounding bounds the relative error of the gradient.
     float rounding;
-    // |dJ/dt|/(|grad J|_1*|A|_max): 0 where the flow grazes the tolerance, about 1 head-on. Infinite in tangent mode.
+    // |grad J*A|/sum_i |dJ/dx_i*A_i| at x_N: 1 where every state brings J down, 0 where the flow grazes the tolerance and dJ/dt
+    // is all cancellation. 1, too, in tangent mode, which never forms grad J.
     float transversality;
     // sum_k w_k*f(x_k); 0 without a running loss.
     float loss;
@@ -558,7 +559,8 @@ typedef struct dst_result_f64 {
     double epsilon_gradient;
     // The fall of J over the last step in units of its rounding error; 1/rounding bounds the relative error of the gradient.
     double rounding;
-    // |dJ/dt|/(|grad J|_1*|A|_max): 0 where the flow grazes the tolerance, about 1 head-on. Infinite in tangent mode.
+    // |grad J*A|/sum_i |dJ/dx_i*A_i| at x_N: 1 where every state brings J down, 0 where the flow grazes the tolerance and dJ/dt
+    // is all cancellation. 1, too, in tangent mode, which never forms grad J.
     double transversality;
     // sum_k w_k*f(x_k); 0 without a running loss.
     double loss;

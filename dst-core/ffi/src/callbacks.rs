@@ -65,7 +65,7 @@ impl<S: Scalar> Callbacks<S> {
     pub(crate) fn new(problem: Problem<S>, options: &Options<S>) -> Self {
         Self {
             problem,
-            reads_loss: Weighting::new(&problem, options).is_active(),
+            reads_loss: options.weight.is_some() || options.loss_weight != S::ZERO,
             abort: Abort::new(problem.abort_code),
         }
     }
@@ -204,28 +204,28 @@ pub(crate) struct Weighting<S> {
     uniform: S,
     callback: Option<unsafe extern "C" fn(*mut core::ffi::c_void, usize) -> S>,
     user: *mut core::ffi::c_void,
+    /// Of the other callbacks: after one of them has aborted, this one is not asked either.
+    abort: &'static Abort,
 }
 
 impl<S: Scalar> Weighting<S> {
-    pub(crate) fn new(problem: &Problem<S>, options: &Options<S>) -> Self {
+    pub(crate) fn new(callbacks: &'static Callbacks<S>, options: &Options<S>) -> Self {
         Self {
             uniform: options.loss_weight,
             callback: options.weight,
-            user: problem.user,
+            user: callbacks.problem.user,
+            abort: &callbacks.abort,
         }
-    }
-
-    fn is_active(&self) -> bool {
-        self.callback.is_some() || self.uniform != S::ZERO
     }
 }
 
 impl<S: Scalar> Weights<S> for Weighting<S> {
     fn weight(&self, step: usize) -> S {
         match self.callback {
+            None => self.uniform,
+            Some(_) if self.abort.code.get() != 0 => S::ZERO,
             // SAFETY: the caller promises a function of this type.
             Some(callback) => unsafe { callback(self.user, step) },
-            None => self.uniform,
         }
     }
 }

@@ -50,28 +50,8 @@ pub(crate) unsafe fn checked<S: Scalar>(
     if objective.dim == 0 {
         return Err(dst_status::DST_ERROR_SIZE);
     }
-    // The ranges are the engine's; refused here, before anything is written.
-    let OlaOptions {
-        alpha,
-        beta1,
-        beta2,
-        stability,
-        eta,
-        descent,
-        tolerance,
-        ..
-    } = options;
-    let decays = |beta: S| beta >= S::ZERO && beta < S::ONE;
-    let sound = alpha > S::ZERO
-        && decays(beta1)
-        && decays(beta2)
-        && [stability, descent, tolerance]
-            .iter()
-            .all(|&v| v >= S::ZERO)
-        && S::all_finite(&[alpha, stability, eta, descent, tolerance]);
-    if !sound {
-        return Err(dst_status::DST_ERROR_HYPERPARAMETER);
-    }
+    // Refused here, before anything is written.
+    options.config().check()?;
     Ok((objective, options))
 }
 
@@ -109,11 +89,7 @@ pub(crate) unsafe fn starting_point<'a, S: Scalar>(
 }
 
 fn area<S: Scalar>(objective: &Objective<S>) -> Outcome<Area> {
-    // As AdamOla::memory_len: five vectors and the tape.
-    let numbers = objective
-        .dim
-        .saturating_mul(5)
-        .saturating_add(objective.tape_len);
+    let numbers = AdamOla::memory_len(&ObjectiveCallbacks::new(*objective));
     Area::new::<Ola<S>, S>(0, numbers)
 }
 

@@ -27,6 +27,10 @@ impl<S: Scalar> Integrator<S> for OneStage<S> {
         either!(self, step_size())
     }
 
+    fn is_euler(&self) -> bool {
+        matches!(self, Self::Euler(_))
+    }
+
     fn check(&self, dims: Dims) -> Result<(), Error> {
         // Not `either`: Euler's own check belongs to the trait, too.
         match self {

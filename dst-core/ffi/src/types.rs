@@ -196,7 +196,8 @@ pub struct Sensitivity<S> {
     pub epsilon_gradient: S,
     /// The fall of J over the last step in units of its rounding error; 1/rounding bounds the relative error of the gradient.
     pub rounding: S,
-    /// |dJ/dt|/(|grad J|_1*|A|_max): 0 where the flow grazes the tolerance, about 1 head-on. Infinite in tangent mode.
+    /// |grad J*A|/sum_i |dJ/dx_i*A_i| at x_N: 1 where every state brings J down, 0 where the flow grazes the tolerance and dJ/dt
+    /// is all cancellation. 1, too, in tangent mode, which never forms grad J.
     pub transversality: S,
     /// sum_k w_k*f(x_k); 0 without a running loss.
     pub loss: S,

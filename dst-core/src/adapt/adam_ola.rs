@@ -4,7 +4,8 @@
 //! The sensitivity is truncated to one step, S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k), and α ← α − η·S_k whenever
 //! f_ref − f_{k+1} > ε_desc·(number of adaptations so far).
 
-use crate::error::{Argument, Error, at_least, exact};
+use super::moments::{Moments, in_range};
+use crate::error::{Argument, Error, at_least, exact, finite};
 use crate::integrator::split_mut;
 use crate::objective::{Objective, Optimality};
 use crate::scalar::{Scalar, all_finite, copy, dot};
@@ -25,7 +26,7 @@ pub struct OlaConfig<S> {
     pub eta: S,
     /// ε_desc: the fall of f that triggers, per adaptation so far.
     pub descent: S,
-    /// Converged when max |∇f| < tolerance, tested before each update.
+    /// Converged when max |∇f| < tolerance, tested before each update. [`WindowedOla`](super::WindowedOla) does not look at it.
     pub tolerance: S,
 }
 
@@ -43,23 +44,14 @@ impl<S: Scalar> OlaConfig<S> {
         }
     }
 
-    /// Asked this way round, a NaN is out of range.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let not_negative = [self.stability, self.descent, self.tolerance];
-        let decay = |beta: S| beta >= S::ZERO && beta < S::ONE;
-        let sound = self.alpha > S::ZERO
-            && self.alpha.is_finite()
-            && self.eta.is_finite()
-            && decay(self.beta1)
-            && decay(self.beta2)
-            && not_negative
-                .iter()
-                .all(|&number| number >= S::ZERO && number.is_finite());
-        if sound {
-            Ok(())
-        } else {
-            Err(Error::Invalid(Argument::Hyperparameter))
-        }
+    /// Is every number in its range? Asked when a run starts, too.
+    pub fn check(&self) -> Result<(), Error> {
+        finite(Argument::Hyperparameter, &[self.eta])?;
+        in_range(
+            self.alpha,
+            [self.beta1, self.beta2],
+            [self.stability, self.descent, self.tolerance],
+        )
     }
 }
 
@@ -99,14 +91,11 @@ pub struct AdamOla<'m, S, O> {
     config: OlaConfig<S>,
     objective: O,
     x: &'m mut [S],
-    m: &'m mut [S],
-    v: &'m mut [S],
+    moments: Moments<'m, S>,
     gradient: &'m mut [S],
     direction: &'m mut [S],
     tape: &'m mut [S],
     scratch: &'m mut [S],
-    /// β₁^k and β₂^k
-    powers: (S, S),
     alpha: S,
     f: S,
     f_ref: S,
@@ -143,8 +132,6 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         let (tape, rest) = split_mut(rest, objective.tape_len());
         let (scratch, _) = split_mut(rest, objective.scratch_len());
         copy(x, x0);
-        m.fill(S::ZERO);
-        v.fill(S::ZERO);
         direction.fill(S::ZERO);
         let f = objective.value_gradient(x, gradient, tape, scratch);
         if !(f.is_finite() && all_finite(gradient)) {
@@ -154,13 +141,11 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
             config,
             objective,
             x,
-            m,
-            v,
+            moments: Moments::new((m, v), [config.beta1, config.beta2], config.stability),
             gradient,
             direction,
             tape,
             scratch,
-            powers: (S::ONE, S::ONE),
             alpha: config.alpha,
             f,
             f_ref: f,
@@ -196,21 +181,9 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     }
 
     fn iterate(&mut self) -> Result<(), Error> {
-        let OlaConfig {
-            beta1,
-            beta2,
-            stability,
-            ..
-        } = self.config;
-        let one = S::ONE;
-        self.powers = (self.powers.0 * beta1, self.powers.1 * beta2);
-        let (correct1, correct2) = (one - self.powers.0, one - self.powers.1);
-        let moments = self.m.iter_mut().zip(self.v.iter_mut());
         let vectors = self.x.iter_mut().zip(self.direction.iter_mut());
-        for (((m, v), (x, d)), &g) in moments.zip(vectors).zip(self.gradient.iter()) {
-            *m = beta1 * *m + (one - beta1) * g;
-            *v = beta2 * *v + (one - beta2) * (g * g);
-            *d = (*m / correct1) / ((*v / correct2).sqrt() + stability);
+        for ((x, d), (m, root)) in vectors.zip(self.moments.update(self.gradient)) {
+            *d = m / root;
             *x -= self.alpha * *d;
         }
         let f_prev = self.f;

@@ -15,13 +15,13 @@
 //! instability it can burst for a while before α has come down; so the best point is kept, for [`best`](GuardedOla::best).
 
 use super::OlaStatus;
-use super::moments::Moments;
+use super::moments::{Moments, in_range};
 use crate::error::{Argument, Error, at_least, exact};
 use crate::integrator::split_mut;
 use crate::objective::{Objective, Optimality};
 use crate::scalar::{Scalar, all_finite, copy, dot};
 
-/// α never leaves these bounds.
+/// Whatever α₀ is, α never moves out of these bounds.
 const LEAST: f64 = 1e-12;
 const MOST: f64 = 1e6;
 
@@ -56,22 +56,12 @@ impl<S: Scalar> GuardedConfig<S> {
         }
     }
 
-    /// Asked this way round, a NaN is out of range.
     fn check(&self) -> Result<(), Error> {
-        let decay = |beta: S| beta >= S::ZERO && beta < S::ONE;
-        let not_negative = [self.stability, self.rate, self.tolerance];
-        let sound = self.alpha > S::ZERO
-            && self.alpha.is_finite()
-            && decay(self.beta1)
-            && decay(self.beta2)
-            && not_negative
-                .iter()
-                .all(|&number| number >= S::ZERO && number.is_finite());
-        if sound {
-            Ok(())
-        } else {
-            Err(Error::Invalid(Argument::Hyperparameter))
-        }
+        in_range(
+            self.alpha,
+            [self.beta1, self.beta2],
+            [self.stability, self.rate, self.tolerance],
+        )
     }
 }
 
@@ -155,8 +145,6 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
         let (tape, rest) = split_mut(rest, objective.tape_len());
         let (scratch, _) = split_mut(rest, objective.scratch_len());
         copy(x, x0);
-        m.fill(S::ZERO);
-        v.fill(S::ZERO);
         direction.fill(S::ZERO);
         let f = objective.value_gradient(x, gradient, tape, scratch);
         if !(f.is_finite() && all_finite(gradient)) {
@@ -165,14 +153,7 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
         Ok(Self {
             config,
             objective,
-            moments: Moments {
-                m,
-                v,
-                beta1: config.beta1,
-                beta2: config.beta2,
-                stability: config.stability,
-                powers: (S::ONE, S::ONE),
-            },
+            moments: Moments::new((m, v), [config.beta1, config.beta2], config.stability),
             x,
             gradient,
             direction,

@@ -1,5 +1,6 @@
 //! Adam's moments: running means of the gradient and of its square, corrected for their start at zero.
 
+use crate::error::{Argument, Error};
 use crate::scalar::Scalar;
 
 /// m and v with their decays.
@@ -14,7 +15,22 @@ pub(super) struct Moments<'m, S> {
     pub(super) powers: (S, S),
 }
 
-impl<S: Scalar> Moments<'_, S> {
+impl<'m, S: Scalar> Moments<'m, S> {
+    /// Both at zero.
+    pub(super) fn new((m, v): (&'m mut [S], &'m mut [S]), betas: [S; 2], stability: S) -> Self {
+        m.fill(S::ZERO);
+        v.fill(S::ZERO);
+        let [beta1, beta2] = betas;
+        Self {
+            m,
+            v,
+            beta1,
+            beta2,
+            stability,
+            powers: (S::ONE, S::ONE),
+        }
+    }
+
     /// Takes in a gradient; gives m̂ᵢ and √v̂ᵢ + ε of each coordinate, whose quotient is Adam's direction.
     pub(super) fn update<'a>(&'a mut self, gradient: &'a [S]) -> impl Iterator<Item = (S, S)> + 'a {
         let &mut Self {
@@ -32,5 +48,23 @@ impl<S: Scalar> Moments<'_, S> {
             *v = beta2 * *v + (one - beta2) * (g * g);
             (*m / correct1, (*v / correct2).sqrt() + stability)
         })
+    }
+}
+
+/// The ranges of hyperparameters; asked this way round, a NaN is out of range.
+pub(super) fn in_range<S: Scalar>(
+    alpha: S,
+    betas: [S; 2],
+    not_negative: [S; 3],
+) -> Result<(), Error> {
+    let sound = alpha > S::ZERO
+        && alpha.is_finite()
+        && betas.iter().all(|&beta| beta >= S::ZERO && beta < S::ONE)
+        && not_negative.iter().all(|&number| number >= S::ZERO)
+        && S::all_finite(&not_negative);
+    if sound {
+        Ok(())
+    } else {
+        Err(Error::Invalid(Argument::Hyperparameter))
     }
 }

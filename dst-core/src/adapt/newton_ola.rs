@@ -14,7 +14,7 @@
 
 use super::OlaStatus;
 use super::eigen::eigen;
-use super::moments::Moments;
+use super::moments::{Moments, in_range};
 use crate::error::{Argument, Error, at_least, exact};
 use crate::integrator::{split, split_mut};
 use crate::objective::{Objective, Optimality};
@@ -48,21 +48,12 @@ impl<S: Scalar> NewtonConfig<S> {
         }
     }
 
-    /// Asked this way round, a NaN is out of range.
     fn check(&self) -> Result<(), Error> {
-        let decay = |beta: S| beta >= S::ZERO && beta < S::ONE;
-        let not_negative = |number: S| number >= S::ZERO && number.is_finite();
-        let sound = self.alpha > S::ZERO
-            && self.alpha.is_finite()
-            && decay(self.beta1)
-            && decay(self.beta2)
-            && not_negative(self.stability)
-            && not_negative(self.tolerance);
-        if sound {
-            Ok(())
-        } else {
-            Err(Error::Invalid(Argument::Hyperparameter))
-        }
+        in_range(
+            self.alpha,
+            [self.beta1, self.beta2],
+            [self.stability, self.tolerance, S::ZERO],
+        )
     }
 }
 
@@ -153,8 +144,6 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
         let (scratch, _) = split_mut(rest, objective.scratch_len());
         copy(x, x0);
         copy(trial, x0);
-        m.fill(S::ZERO);
-        v.fill(S::ZERO);
         let f = objective.value_gradient(x, gradient, tape, scratch);
         if !(f.is_finite() && all_finite(gradient)) {
             return Err(Error::NonFinite { step: 0 });
@@ -163,14 +152,7 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
         Ok(Self {
             config,
             objective,
-            moments: Moments {
-                m,
-                v,
-                beta1: config.beta1,
-                beta2: config.beta2,
-                stability: config.stability,
-                powers: (S::ONE, S::ONE),
-            },
+            moments: Moments::new((m, v), [config.beta1, config.beta2], config.stability),
             x,
             gradient,
             trial,

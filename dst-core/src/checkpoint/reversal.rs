@@ -101,10 +101,10 @@ impl<'m> Reversal<'m> {
         self.state
     }
 
-    /// Goes on with the marks as they were.
+    /// Goes on with the marks as they were; `None` if there are fewer than are in use.
     #[must_use]
-    pub fn resume(marks: &'m mut [Mark], state: ReversalState) -> Self {
-        Self { marks, state }
+    pub fn resume(marks: &'m mut [Mark], state: ReversalState) -> Option<Self> {
+        (state.len <= marks.len()).then_some(Self { marks, state })
     }
 
     /// The number of steps still to reverse.

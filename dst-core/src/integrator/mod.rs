@@ -38,6 +38,11 @@ pub trait Integrator<S: Scalar>: Copy {
     /// h
     fn step_size(&self) -> S;
 
+    /// Is this x⁺ = x − h·A? Some systems are made for that step alone.
+    fn is_euler(&self) -> bool {
+        false
+    }
+
     /// Can this method integrate a system of these dimensions?
     fn check(&self, dims: Dims) -> Result<(), Error> {
         let _ = dims;

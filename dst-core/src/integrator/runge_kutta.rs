@@ -62,6 +62,10 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
         self.h
     }
 
+    fn is_euler(&self) -> bool {
+        T::LATER.is_empty() && T::FIRST == 1.0
+    }
+
     #[inline(always)]
     fn step<Y: System<S> + ?Sized>(
         &self,

@@ -51,11 +51,11 @@ impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
         }
     }
 
-    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
-        if h != self.h || stages != 1 {
+    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
+        if h != self.h || !euler {
             return Err(Error::WrongStep);
         }
-        self.inner.check(h, stages)
+        self.inner.check(h, euler)
     }
 
     fn rate(

@@ -134,7 +134,7 @@ where
             .with_scratch(2 * dim + self.objective.scratch_len())
     }
 
-    fn check(&self, _: S, _: usize) -> Result<(), Error> {
+    fn check(&self, _: S, _: bool) -> Result<(), Error> {
         self.update.check(self.objective.dim())
     }
 

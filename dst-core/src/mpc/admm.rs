@@ -10,7 +10,7 @@
 
 use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Shape, Tolerance};
-use super::step::{Phase, Phases, Solver, apply, clip};
+use super::step::{FLOOR, Phase, Phases, Solver, apply, clip, logarithm};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::Scalar;
@@ -23,6 +23,13 @@ pub struct Admm<'a, S> {
     /// K of each phase: made from the very θ that the run is given.
     inverses: &'a [S],
     switches: &'a [usize],
+}
+
+/// What a run of so many phases takes.
+pub(super) fn dims(shape: Shape, phases: usize) -> Dims {
+    Dims::new(shape.states(), phases * shape.phase_params())
+        .with_tape(shape.blocks * shape.rows())
+        .with_scratch(shape.scratch())
 }
 
 /// Where the larger residual is attained.
@@ -70,7 +77,7 @@ impl<'a, S: Scalar> Admm<'a, S> {
 
     /// The largest residual at this point, found again from the tape; ratios as `rate` computed them.
     fn worst(&self, phase: Phase<'_, S>, x: &[S], tape: &[S], scratch: &mut [S]) -> Worst<S> {
-        let m = self.shape().rows().max(1);
+        let m = self.shape().rows();
         let (z, y) = split(x, x.len() / 2);
         let mut worst = Worst {
             ratio: S::ZERO,
@@ -116,23 +123,14 @@ impl<'a, S: Scalar> Admm<'a, S> {
     }
 }
 
-/// Below this the residual is as good as zero, and its logarithm no longer falls.
-const FLOOR: f64 = 1e-30;
-
 impl<S: Scalar> System<S> for Admm<'_, S> {
     fn dims(&self) -> Dims {
-        let shape = self.shape();
-        Dims::new(
-            shape.states(),
-            (self.switches.len() + 1) * shape.phase_params(),
-        )
-        .with_tape(shape.blocks * shape.rows())
-        .with_scratch(shape.scratch())
+        dims(self.shape(), self.switches.len() + 1)
     }
 
     /// The phases are counted in iterations: only Euler with h = 1.
-    fn check(&self, h: S, stages: usize) -> Result<(), Error> {
-        if h == S::ONE && stages == 1 {
+    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
+        if h == S::ONE && euler {
             Ok(())
         } else {
             Err(Error::WrongStep)
@@ -153,7 +151,7 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
         for (next, &x) in rate.iter_mut().zip(at.x) {
             *next = x - *next;
         }
-        let criterion = residual.ratio().max(S::from_f64(FLOOR)).ln();
+        let criterion = logarithm(residual.ratio());
         Reading {
             criterion,
             loss: criterion,
@@ -169,7 +167,7 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
         scratch: &mut [S],
     ) {
         let shape = self.shape();
-        let (m, n) = (shape.rows().max(1), shape.variables());
+        let (m, n) = (shape.rows(), shape.variables());
         let number = self.number(at.t);
         let phase = self.phase(at.theta, at.t);
         let alpha = phase.relaxation;

@@ -7,9 +7,9 @@
 use core::cell::Cell;
 
 use super::pieces::{pieces, pieces_mut};
-use super::qp::{Instance, Qp, Shape, Tolerance};
-use super::step::{Phases, Residual, Solver};
-use crate::error::{Argument, Error, exact};
+use super::qp::{Instance, Qp, Shape, Tolerance, in_order};
+use super::step::{Phases, Residual, Solver, clip};
+use crate::error::{Argument, Error, exact, finite};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled, copy};
 
@@ -114,15 +114,10 @@ impl<'m, S: Scalar> Tick<'m, S> {
             upper: self.upper,
         }
     }
-
-    /// z and y as they are now.
-    pub fn solution(&self) -> (&[S], &[S]) {
-        (self.z, self.y)
-    }
 }
 
 impl<S: Scalar> Controller<'_, S> {
-    /// Are all lengths what the shape says, and the bounds in order?
+    /// Are all lengths what the shape says, the bounds in order, and the tolerances positive?
     pub fn check(&self) -> Result<(), Error> {
         let Shape {
             inputs, outputs, ..
@@ -138,11 +133,8 @@ impl<S: Scalar> Controller<'_, S> {
         optional(self.free, outputs * self.shape.stages * self.states)?;
         exact(Argument::Bounds, inputs + outputs, self.lower.len())?;
         exact(Argument::Bounds, inputs + outputs, self.upper.len())?;
-        if self.lower.iter().zip(self.upper).all(|(l, u)| l <= u) {
-            Ok(())
-        } else {
-            Err(Error::Invalid(Argument::Bounds))
-        }
+        in_order(self.lower, self.upper)?;
+        self.tolerance.check_parts()
     }
 
     fn phases(&self) -> Phases<'_, S> {
@@ -154,7 +146,8 @@ impl<S: Scalar> Controller<'_, S> {
     }
 
     /// One tick: from the measured state `x` (block after block) and `extra`, a term d of g or nothing, at most `budget`
-    /// iterations. The inputs are in [`Tick::inputs`]. Lengths that do not fit, and states that are not finite, are errors.
+    /// iterations. The inputs are in [`Tick::inputs`]. Lengths that do not fit, and states that are not finite, are errors. A state
+    /// so large that the program overflows is not solved: the inputs are then the last that were sound.
     pub fn tick(
         &self,
         memory: &mut Tick<'_, S>,
@@ -166,9 +159,8 @@ impl<S: Scalar> Controller<'_, S> {
         if !extra.is_empty() {
             exact(Argument::Model, memory.linear.len(), extra.len())?;
         }
-        if !(S::all_finite(x) && S::all_finite(extra)) {
-            return Err(Error::Invalid(Argument::X0));
-        }
+        finite(Argument::X0, x)?;
+        finite(Argument::Model, extra)?;
         if memory.warm {
             self.shift(memory.z);
             self.shift(memory.y);
@@ -176,9 +168,11 @@ impl<S: Scalar> Controller<'_, S> {
             memory.z.fill(S::ZERO);
             memory.y.fill(S::ZERO);
         }
-        memory.warm = true;
         self.instance(memory, x, extra);
-        Ok(self.solve(memory, budget))
+        let outcome = self.solve(memory, budget);
+        // What overflowed must not reach the next tick. y sums up R∘(v − z⁺): it is finite only if z is.
+        memory.warm = S::all_finite(memory.y);
+        Ok(outcome)
     }
 
     /// Every stage takes over the values of the next; the last keeps its own.
@@ -198,7 +192,7 @@ impl<S: Scalar> Controller<'_, S> {
     /// g and the bounds of this state.
     fn instance(&self, memory: &mut Tick<'_, S>, x: &[S], extra: &[S]) {
         let shape = self.shape;
-        let (m, n) = (shape.rows().max(1), shape.variables());
+        let (m, n) = (shape.rows(), shape.variables());
         memory.linear.fill(S::ZERO);
         copy(memory.linear, extra);
         let states = pieces(x, self.states);
@@ -212,14 +206,16 @@ impl<S: Scalar> Controller<'_, S> {
             (&mut *memory.upper, self.upper),
         ] {
             let (input, output) = split(stage, shape.inputs);
-            for (block, x) in pieces_mut(bounds, m).zip(states.clone()) {
+            for block in pieces_mut(bounds, m) {
                 let (inputs, outputs) = split_mut(block, n);
-                for (bound, &to) in inputs.iter_mut().zip(input.iter().cycle()) {
-                    *bound = to;
+                for (part, stage) in [(inputs, input), (outputs, output)] {
+                    for (bound, &to) in part.iter_mut().zip(stage.iter().cycle()) {
+                        *bound = to;
+                    }
                 }
-                for (bound, &to) in outputs.iter_mut().zip(output.iter().cycle()) {
-                    *bound = to;
-                }
+            }
+            for (block, x) in pieces_mut(bounds, m).zip(states.clone()) {
+                let (_, outputs) = split_mut(block, n);
                 for (column, &x) in pieces(self.free, outputs.len()).zip(x) {
                     add_scaled(outputs, -x, column);
                 }
@@ -245,8 +241,8 @@ impl<S: Scalar> Controller<'_, S> {
             solved: false,
             ratio: S::INFINITY,
         };
-        // With no budget at all: what the last tick planned for now.
-        keep(self.shape, memory.z, memory.best);
+        // Without a better one: what the last tick planned for now, or the allowed inputs next to zero.
+        self.keep(memory.z, memory.best);
         for iteration in 0..budget {
             let phase = phases.at(self.shape, iteration);
             let residual: Residual<S> =
@@ -255,7 +251,7 @@ impl<S: Scalar> Controller<'_, S> {
             let ratio = residual.ratio();
             if ratio < outcome.ratio {
                 outcome.ratio = ratio;
-                keep(self.shape, memory.z, memory.best);
+                self.keep(memory.z, memory.best);
             }
             if ratio <= S::ONE {
                 outcome.solved = true;
@@ -264,12 +260,15 @@ impl<S: Scalar> Controller<'_, S> {
         }
         outcome
     }
-}
 
-/// The inputs of the first stage of every block.
-fn keep<S: Scalar>(shape: Shape, z: &[S], best: &mut [S]) {
-    let blocks = pieces(z, shape.rows());
-    for (best, block) in pieces_mut(best, shape.inputs).zip(blocks) {
-        copy(best, block);
+    /// The inputs of the first stage of every block. Those of an iterate are within their bounds; the zeros of a cold start need not be.
+    fn keep(&self, z: &[S], best: &mut [S]) {
+        let blocks = pieces(z, self.shape.rows());
+        for (best, block) in pieces_mut(best, self.shape.inputs).zip(blocks) {
+            let bounds = self.lower.iter().zip(self.upper);
+            for ((best, &z), (&lower, &upper)) in best.iter_mut().zip(block).zip(bounds) {
+                *best = clip(z, lower, upper);
+            }
+        }
     }
 }

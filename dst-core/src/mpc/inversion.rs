@@ -5,6 +5,8 @@
 //! missing a deadline.
 
 use super::pieces::{pieces, pieces_mut};
+use super::qp::Qp;
+use crate::integrator::split;
 use crate::scalar::Scalar;
 
 /// An inversion under way: plain data, the matrix stays with the caller.
@@ -52,6 +54,26 @@ impl Inversion {
     pub fn complete<S: Scalar>(mut self, matrix: &mut [S], row: &mut [S]) -> bool {
         self.advance(matrix, row, self.size)
     }
+
+    /// K of every phase from the parameters, all at once: false if H + GᵀRG is not positive definite. `hessian` is H, `row` has as
+    /// many entries as a block has variables.
+    pub fn of_phases<S: Scalar>(
+        qp: &Qp<'_, S>,
+        hessian: &[S],
+        params: &[S],
+        inverses: &mut [S],
+        row: &mut [S],
+    ) -> bool {
+        let entries = qp.shape.inverse_entries();
+        let phases = pieces(params, qp.shape.phase_params());
+        phases
+            .zip(pieces_mut(inverses, entries))
+            .all(|(params, inverse)| {
+                let (weights, _) = split(params, qp.shape.rows());
+                qp.normal_matrix(hessian, weights, inverse);
+                Self::new(qp.shape.variables()).complete(inverse, row)
+            })
+    }
 }
 
 fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool {
@@ -62,8 +84,8 @@ fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool
     let Some(head) = row.get_mut(k) else {
         return false;
     };
-    // A NaN is no pivot either.
-    if *head <= S::ZERO || head.is_nan() {
+    // A NaN is no pivot either, nor is what overflowed.
+    if !(*head > S::ZERO && head.is_finite()) {
         return false;
     }
     let inverse = S::ONE / *head;

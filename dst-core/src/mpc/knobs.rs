@@ -4,13 +4,11 @@
 //! where ADMM converges. θ holds the knobs of R, then a, phase after phase.
 
 use super::pieces::{pieces, pieces_mut};
-use super::qp::{Qp, Shape};
-use super::{Inversion, Phases};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::split;
 use crate::scalar::{Scalar, dot};
 
-/// The map from θ to the parameters of [`Phases`].
+/// The map from θ to the parameters of [`Phases`](super::Phases).
 #[derive(Clone, Copy, Debug)]
 pub struct Knobs<'a, S> {
     /// R at θ = 0.
@@ -57,7 +55,7 @@ impl<'a, S: Scalar> Knobs<'a, S> {
         pieces(self.basis, self.per_phase())
     }
 
-    /// Writes R and α of every phase; `params` is as long as [`Phases::params`].
+    /// Writes R and α of every phase; `params` is as long as [`Phases::params`](super::Phases::params).
     pub fn params(&self, theta: &[S], params: &mut [S]) {
         let (width, m) = (self.per_phase(), self.base.len());
         for (knobs, params) in pieces(theta, width + 1).zip(pieces_mut(params, m + 1)) {
@@ -88,34 +86,5 @@ impl<'a, S: Scalar> Knobs<'a, S> {
                 *out = bar * alpha * (S::ONE - S::HALF * alpha);
             }
         }
-    }
-}
-
-impl Inversion {
-    /// K of every phase from the parameters, all at once: false if H + GᵀRG is not positive definite. `hessian` is H, `row` has as
-    /// many entries as a block has variables.
-    pub fn of_phases<S: Scalar>(
-        qp: &Qp<'_, S>,
-        hessian: &[S],
-        params: &[S],
-        inverses: &mut [S],
-        row: &mut [S],
-    ) -> bool {
-        let entries = qp.shape.inverse_entries().max(1);
-        let phases = pieces(params, qp.shape.phase_params());
-        phases
-            .zip(pieces_mut(inverses, entries))
-            .all(|(params, inverse)| {
-                let (weights, _) = split(params, qp.shape.rows());
-                qp.normal_matrix(hessian, weights, inverse);
-                Self::new(qp.shape.variables()).complete(inverse, row)
-            })
-    }
-}
-
-impl<S: Scalar> Phases<'_, S> {
-    /// Entries of [`Phases::params`] for so many phases.
-    pub const fn params_len(shape: Shape, phases: usize) -> usize {
-        phases * shape.phase_params()
     }
 }

@@ -32,7 +32,7 @@ mod qp;
 mod step;
 #[cfg(feature = "libm")]
 mod tuner;
-#[cfg(feature = "libm")]
+
 #[cfg(feature = "libm")]
 pub use admm::Admm;
 pub use controller::{Controller, Outcome, Tick};

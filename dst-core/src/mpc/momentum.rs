@@ -5,7 +5,7 @@
 
 use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Shape, Tolerance};
-use super::step::{apply, clip};
+use super::step::{FLOOR, apply, clip, larger, logarithm};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::{split, split_mut};
 use crate::scalar::Scalar;
@@ -20,9 +20,6 @@ pub struct ProjectedMomentum<'a, S> {
     dual_scale: S,
 }
 
-/// Below this the residual is as good as zero.
-const FLOOR: f64 = 1e-30;
-
 impl<'a, S: Scalar> ProjectedMomentum<'a, S> {
     /// `hessian` is H; the program must have no outputs.
     pub fn new(
@@ -34,15 +31,12 @@ impl<'a, S: Scalar> ProjectedMomentum<'a, S> {
         exact(Argument::Model, 0, shape.output_entries())?;
         exact(Argument::Model, shape.inverse_entries(), hessian.len())?;
         instance.check(shape)?;
-        let dual = tolerance.dual_of(&instance);
-        if !(dual > S::ZERO && dual.is_finite()) {
-            return Err(Error::Invalid(Argument::Epsilon));
-        }
+        tolerance.check(&instance)?;
         Ok(Self {
             shape,
             hessian,
             instance,
-            dual_scale: S::ONE / dual,
+            dual_scale: S::ONE / tolerance.dual_of(&instance),
         })
     }
 
@@ -69,7 +63,7 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
         _: &mut [S],
     ) -> Reading<S> {
         let (a, beta) = Self::knobs(at.theta);
-        let n = self.shape.variables().max(1);
+        let n = self.shape.variables();
         let (w, x) = split(at.x, at.x.len() / 2);
         for (out, w) in pieces_mut(gradient, n).zip(pieces(w, n)) {
             apply(self.hessian, w, out);
@@ -87,11 +81,11 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
         {
             *gradient += g;
             let next = clip(w - a * *gradient, lo, hi);
-            largest = largest.max((w - next).abs());
+            largest = larger(largest, (w - next).abs());
             *rw = w - (next + beta * (next - x));
             *rx = x - next;
         }
-        let criterion = (largest * self.dual_scale / a).max(S::from_f64(FLOOR)).ln();
+        let criterion = logarithm(largest * self.dual_scale / a);
         Reading {
             criterion,
             loss: criterion,
@@ -149,7 +143,7 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
                 a_bar -= g * next_bar;
             }
         }
-        let n = self.shape.variables().max(1);
+        let n = self.shape.variables();
         for (out, gb) in pieces_mut(w_bar, n).zip(pieces(gradient_bar, n)) {
             for (column, &gb) in pieces(self.hessian, n).zip(gb) {
                 crate::scalar::add_scaled(out, gb, column);

@@ -5,7 +5,8 @@
 //! A plant of equal, independent axes is several *blocks* that share H, C, R and K.
 
 use super::pieces::pieces_mut;
-use crate::error::{Argument, Error, exact};
+use super::step::larger;
+use crate::error::{Argument, Error, exact, finite};
 use crate::integrator::{split, split_mut};
 use crate::scalar::{Scalar, add_scaled, dot};
 
@@ -150,7 +151,7 @@ pub struct Instance<'a, S> {
 }
 
 impl<S: Scalar> Instance<'_, S> {
-    /// Lengths, and that no bound is a NaN or above its other.
+    /// Lengths, that g is finite, and that no bound is a NaN or above its other.
     pub fn check(&self, shape: Shape) -> Result<(), Error> {
         exact(
             Argument::Model,
@@ -160,17 +161,23 @@ impl<S: Scalar> Instance<'_, S> {
         let rows = shape.blocks * shape.rows();
         exact(Argument::Bounds, rows, self.lower.len())?;
         exact(Argument::Bounds, rows, self.upper.len())?;
-        // Asked this way round, a NaN is out of order.
-        if self.lower.iter().zip(self.upper).all(|(l, u)| l <= u) {
-            Ok(())
-        } else {
-            Err(Error::Invalid(Argument::Bounds))
-        }
+        finite(Argument::Model, self.linear)?;
+        in_order(self.lower, self.upper)
     }
 
     /// ‖g‖_∞
     pub fn linear_norm(&self) -> S {
-        self.linear.iter().fold(S::ZERO, |m, g| m.max(g.abs()))
+        self.linear.iter().fold(S::ZERO, |m, g| larger(m, g.abs()))
+    }
+}
+
+/// No bound is a NaN or above its other.
+pub(super) fn in_order<S: Scalar>(lower: &[S], upper: &[S]) -> Result<(), Error> {
+    // Asked this way round, a NaN is out of order.
+    if lower.iter().zip(upper).all(|(l, u)| l <= u) {
+        Ok(())
+    } else {
+        Err(Error::Invalid(Argument::Bounds))
     }
 }
 
@@ -180,13 +187,38 @@ impl<S: Scalar> Instance<'_, S> {
 pub struct Tolerance<S> {
     /// ε_p
     pub primal: S,
-    /// The part of ε_d that is always there.
+    /// The part of ε_d that is always there, also where g is zero.
     pub dual: S,
     /// The part that grows with g. Keep it as small as the other: a loose one lets the knobs cheat the test.
     pub dual_relative: S,
 }
 
 impl<S: Scalar> Tolerance<S> {
+    /// Positive and finite, for every g?
+    pub fn check_parts(&self) -> Result<(), Error> {
+        let Self {
+            primal,
+            dual,
+            dual_relative,
+        } = *self;
+        let signs = primal > S::ZERO && dual > S::ZERO && dual_relative >= S::ZERO;
+        if signs && S::all_finite(&[primal, dual, dual_relative]) {
+            Ok(())
+        } else {
+            Err(Error::Invalid(Argument::Tolerance))
+        }
+    }
+
+    /// The same, and finite for this g.
+    pub fn check(&self, instance: &Instance<'_, S>) -> Result<(), Error> {
+        self.check_parts()?;
+        if self.dual_of(instance).is_finite() {
+            Ok(())
+        } else {
+            Err(Error::Invalid(Argument::Tolerance))
+        }
+    }
+
     /// ε_d of this instance.
     pub fn dual_of(&self, instance: &Instance<'_, S>) -> S {
         self.dual + self.dual_relative * instance.linear_norm()

@@ -30,26 +30,21 @@ pub struct Phases<'a, S> {
 }
 
 impl<'a, S: Scalar> Phases<'a, S> {
-    /// How many.
-    pub fn len(&self) -> usize {
+    /// How many; there is always one.
+    pub fn count(&self) -> usize {
         self.switches.len() + 1
-    }
-
-    /// Never: there is always one.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// Lengths.
     pub fn check(&self, shape: Shape) -> Result<(), Error> {
         exact(
             Argument::Theta,
-            self.len() * shape.phase_params(),
+            self.count() * shape.phase_params(),
             self.params.len(),
         )?;
         exact(
             Argument::Model,
-            self.len() * shape.inverse_entries(),
+            self.count() * shape.inverse_entries(),
             self.inverses.len(),
         )
     }
@@ -95,7 +90,7 @@ pub struct Residual<S> {
 impl<S: Scalar> Residual<S> {
     /// The larger of the two: solved at 1.
     pub fn ratio(&self) -> S {
-        self.primal.max(self.dual)
+        larger(self.primal, self.dual)
     }
 }
 
@@ -127,10 +122,7 @@ impl<'a, S: Scalar> Solver<'a, S> {
         tolerance: Tolerance<S>,
     ) -> Result<Self, Error> {
         instance.check(qp.shape)?;
-        let dual = tolerance.dual_of(&instance);
-        if !(tolerance.primal > S::ZERO && dual > S::ZERO && dual.is_finite()) {
-            return Err(Error::Invalid(Argument::Epsilon));
-        }
+        tolerance.check(&instance)?;
         Ok(Self::unchecked(qp, instance, tolerance))
     }
 
@@ -220,11 +212,11 @@ impl<'a, S: Scalar> Solver<'a, S> {
                 *e = r * ((alpha - S::ONE) * (q - *z) + (*z - next));
                 *y += r * (v - next);
                 *z = next;
-                largest.primal = largest.primal.max((q - next).abs());
+                largest.primal = larger(largest.primal, (q - next).abs());
             }
             self.qp.transposed(stationarity, dual);
             for e in dual.iter() {
-                largest.dual = largest.dual.max(e.abs());
+                largest.dual = larger(largest.dual, e.abs());
             }
         }
         Residual {
@@ -233,6 +225,22 @@ impl<'a, S: Scalar> Solver<'a, S> {
         }
     }
 }
+
+/// The larger of two numbers, or NaN if one of them is: an iterate that is not a number must not pass for a solution.
+#[inline(always)]
+pub(crate) fn larger<S: Scalar>(a: S, b: S) -> S {
+    if b > a || b.is_nan() { b } else { a }
+}
+
+/// ln of a residual, for a criterion: below 10⁻³⁰ it is as good as zero, and its logarithm no longer falls.
+#[cfg(feature = "libm")]
+pub(crate) fn logarithm<S: Scalar>(ratio: S) -> S {
+    larger(S::from_f64(FLOOR), ratio).ln()
+}
+
+/// Below this a residual is as good as zero.
+#[cfg(feature = "libm")]
+pub(crate) const FLOOR: f64 = 1e-30;
 
 /// Plain comparisons: a NaN stays one, and the same in every language.
 #[inline(always)]

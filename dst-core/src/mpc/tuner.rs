@@ -5,6 +5,7 @@
 //! computed, a few pivots per tick; then they take the place of the old ones, all at once. At no time does the
 //! controller wait, and between two calls everything is plain data.
 
+use super::admm::dims;
 use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Tolerance};
 use super::{Admm, Controller, Inversion, Knobs, Phases};
@@ -17,7 +18,6 @@ use crate::plan::{Mode, Plan};
 use crate::run::RunState;
 use crate::scalar::{Scalar, copy};
 use crate::stop::Status;
-use crate::system::{Dims, System};
 use crate::workspace::{Workspace, params_len, rows_len, slots_len};
 
 /// What a tuner is at.
@@ -71,18 +71,11 @@ pub struct Tuner<'a, 'm, S> {
     marks: &'m mut [Mark],
 }
 
-fn dims(qp: &Qp<'_, impl Scalar>, phases: usize) -> Dims {
-    let shape = qp.shape;
-    Dims::new(shape.states(), phases * shape.phase_params())
-        .with_tape(shape.blocks * shape.rows())
-        .with_scratch(shape.scratch())
-}
-
 impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
     /// Numbers of memory for these knobs and so many checkpoint slots.
     pub fn len(qp: &Qp<'_, S>, knobs: &Knobs<'_, S>, slots: usize) -> usize {
-        let dims = dims(qp, knobs.phases);
         let shape = qp.shape;
+        let dims = dims(shape, knobs.phases);
         3 * knobs.len()
             + 2 * (dims.params + knobs.phases * shape.inverse_entries())
             + shape.blocks * (shape.variables() + 2 * shape.rows())
@@ -107,13 +100,13 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         exact(Argument::Theta, knobs.len(), theta.len())?;
         exact(Argument::Model, shape.rows(), knobs.base.len())?;
         exact(Argument::Model, shape.inverse_entries(), hessian.len())?;
-        exact(Argument::Theta, controller.switches.len() + 1, knobs.phases)?;
+        exact(Argument::Model, controller.switches.len() + 1, knobs.phases)?;
         exact(
             Argument::Memory,
             Self::len(&qp, &knobs, marks.len()),
             memory.len(),
         )?;
-        let dims = dims(&qp, knobs.phases);
+        let dims = dims(shape, knobs.phases);
         let (n, m) = (
             shape.blocks * shape.variables(),
             shape.blocks * shape.rows(),
@@ -229,7 +222,8 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
     }
 
     /// Does at most `budget` operations, each about as long as an iteration of the controller or its transpose: iterations,
-    /// backward steps, pivots. A program that cannot be differentiated is dropped.
+    /// backward steps, pivots. The operation before the first pivot of a phase also puts H + GᵀRG together, at once: at most as much as a pivot for
+    /// every output of the horizon. A program that cannot be differentiated is dropped.
     pub fn advance(&mut self, budget: usize) -> Result<TunerStage, Error> {
         let result = match self.stage {
             Stage::Idle => Ok(()),
@@ -246,6 +240,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
                 Error::StoppedAtStart
                     | Error::NotStopped { .. }
                     | Error::FlatCrossing { .. }
+                    | Error::NonFinite { .. }
                     | Error::NonFiniteGradient { .. }
             );
             if !expected {
@@ -263,7 +258,6 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             upper: self.upper,
         };
         let system = Admm::new(self.qp, instance, self.tolerance, inverses, self.switches)?;
-        debug_assert_eq!(system.dims(), dims(&self.qp, self.knobs.phases));
         let plan: Plan<S, Euler<S>> = Euler::new(S::ONE)
             .until(S::ZERO)
             .at_most(self.cap.saturating_sub(1))
@@ -312,14 +306,15 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             *v = keep * *v + (S::ONE - keep) * g;
             largest = largest.max(v.abs());
         }
+        // Where θ is to go takes the place of the gradient, until there are inverses for it.
+        copy(self.gradient, self.theta);
         if largest > S::ZERO {
-            for (theta, &v) in self.theta.iter_mut().zip(self.velocity.iter()) {
+            for (theta, &v) in self.gradient.iter_mut().zip(self.velocity.iter()) {
                 *theta -= self.rate * v / largest;
             }
         }
-        self.knobs.params(self.theta, next);
+        self.knobs.params(self.gradient, next);
         self.prepare(0);
-        self.adaptations = self.adaptations.saturating_add(1);
         Ok(())
     }
 
@@ -337,6 +332,8 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             }
             // All phases are done: the new take the place of the old.
             _ => {
+                core::mem::swap(&mut self.theta, &mut self.gradient);
+                self.adaptations = self.adaptations.saturating_add(1);
                 let ([old, new], [old_k, new_k]) = (&mut self.params, &mut self.inverses);
                 core::mem::swap(old, new);
                 core::mem::swap(old_k, new_k);

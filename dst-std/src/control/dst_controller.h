@@ -42,6 +42,17 @@ static inline float dst_abs(float x)
     return x < 0 ? -x : x;
 }
 
+/* The larger, or NaN if one of them is: what is not a number must not pass for a solution. */
+static inline float dst_larger(float a, float b)
+{
+    return b > a || b != b ? b : a;
+}
+
+static inline float dst_clip(float value, float lower, float upper)
+{
+    return value < lower ? lower : value > upper ? upper : value;
+}
+
 /* rows = G u, with u at its head already */
 static inline void dst_extend(const dst_controller *c, float *rows)
 {
@@ -95,18 +106,15 @@ static inline void dst_iterate(const dst_controller *c, const float *params, con
         const float q = rows[i], r = params[i];
         const float v = alpha * q + (1 - alpha) * z[i];
         const float t = v + y[i] / r;
-        const float next = t < lower[i] ? lower[i] : t > upper[i] ? upper[i] : t;
-        const float miss = dst_abs(q - next);
+        const float next = dst_clip(t, lower[i], upper[i]);
         scratch[i] = r * ((alpha - 1) * (q - z[i]) + (z[i] - next));
         y[i] += r * (v - next);
         z[i] = next;
-        if (miss > *primal)
-            *primal = miss;
+        *primal = dst_larger(*primal, dst_abs(q - next));
     }
     dst_transposed(c, scratch, right);
     for (int j = 0; j < n; j++)
-        if (dst_abs(right[j]) > *dual)
-            *dual = dst_abs(right[j]);
+        *dual = dst_larger(*dual, dst_abs(right[j]));
 }
 
 static inline void dst_shift(float *part, int length, int width)
@@ -116,7 +124,8 @@ static inline void dst_shift(float *part, int length, int width)
 }
 
 /* One tick. x: the states of all blocks; extra: a term of g for all blocks, or NULL; u: the inputs of all blocks, written.
- * Returns 0, or 1 if the state is not finite, and then writes nothing. */
+ * Returns 0, or 1 if the state is not finite, and then writes nothing. A state so large that the program overflows is not solved:
+ * the inputs are then the last that were sound. */
 static inline int dst_controller_tick(const dst_controller *c, float *memory, const float *x, const float *extra, int budget,
                                       float *u, dst_outcome *outcome)
 {
@@ -160,14 +169,13 @@ static inline int dst_controller_tick(const dst_controller *c, float *memory, co
                 upper[b * m + n + i] += -x[b * c->states + k] * c->free[k * p + i];
             }
     }
-    *warm = 1;
     for (int j = 0; j < c->blocks * n; j++)
-        if (dst_abs(linear[j]) > largest)
-            largest = dst_abs(linear[j]);
+        largest = dst_larger(largest, dst_abs(linear[j]));
     dual_tolerance = c->dual + c->dual_relative * largest;
+    /* Without a better one: what the last tick planned for now, or the allowed inputs next to zero. */
     for (int b = 0; b < c->blocks; b++)
         for (int i = 0; i < c->inputs; i++)
-            u[b * c->inputs + i] = z[b * m + i];
+            u[b * c->inputs + i] = dst_clip(z[b * m + i], c->lower[i], c->upper[i]);
     for (int k = 0; k < budget && !found.solved; k++) {
         int phase = 0;
         float primal = 0, dual = 0, ratio;
@@ -178,7 +186,7 @@ static inline int dst_controller_tick(const dst_controller *c, float *memory, co
                         upper + b * m, z + b * m, y + b * m, rows + b * m, scratch, &primal, &dual);
         primal *= 1 / c->primal;
         dual *= 1 / dual_tolerance;
-        ratio = primal > dual ? primal : dual;
+        ratio = dst_larger(primal, dual);
         found.iterations = k + 1;
         if (ratio < found.ratio) {
             found.ratio = ratio;
@@ -188,6 +196,11 @@ static inline int dst_controller_tick(const dst_controller *c, float *memory, co
         }
         found.solved = ratio <= 1;
     }
+    /* A state that overflows what is made of it must not reach the next tick. */
+    *warm = 1;
+    for (int i = 0; i < 2 * rows_of_all; i++)
+        if (!(dst_abs(z[i]) <= 3.402823466e+38f))
+            *warm = 0;
     *outcome = found;
     return 0;
 }

@@ -9,8 +9,8 @@ impl System<f64> for Watched<'_> {
     fn dims(&self) -> Dims {
         self.0.dims()
     }
-    fn check(&self, h: f64, stages: usize) -> Result<(), Error> {
-        self.0.check(h, stages)
+    fn check(&self, h: f64, euler: bool) -> Result<(), Error> {
+        self.0.check(h, euler)
     }
     fn rate(
         &self,

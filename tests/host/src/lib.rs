@@ -6,7 +6,32 @@ mod steps;
 pub use random::RandomSystem;
 pub use steps::{Falls, Steps};
 
-use dst_core::{Crossing, HeapMemory, Integrator, Mode, Plan, Sensitivity, System};
+use dst_core::{Criterion, Crossing, HeapMemory, Integrator, Mode, Plan, Sensitivity, System};
+use dst_models::Quadratic;
+
+/// A bowl whose variables are not independent.
+pub const BOWL: Quadratic<f64, 3> = Quadratic {
+    lambda: [1.0, 3.0, 0.6],
+    coupling: 0.2,
+};
+
+/// J = Σxᵢ⁴, which no method brings along.
+#[derive(Clone, Copy, Debug)]
+pub struct FourthPowers;
+
+impl Criterion<f64> for FourthPowers {
+    fn value(&self, x: &[f64]) -> f64 {
+        x.iter().map(|x| x.powi(4)).sum()
+    }
+    fn pullback(&self, x: &[f64], seed: f64, x_bar: &mut [f64]) {
+        for (bar, x) in x_bar.iter_mut().zip(x) {
+            *bar += seed * 4.0 * x.powi(3);
+        }
+    }
+    fn pushforward(&self, x: &[f64], dx: &[f64]) -> f64 {
+        x.iter().zip(dx).map(|(x, dx)| 4.0 * x.powi(3) * dx).sum()
+    }
+}
 
 /// A gradient, copied out of its memory.
 #[derive(Clone, Debug, PartialEq)]

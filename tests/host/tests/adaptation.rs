@@ -2,7 +2,8 @@
 
 use dst_core::adapt::{AdamOla, OlaConfig, OlaStatus, Window, WindowedOla};
 use dst_core::{Error, HeapMemory, Integrator, Objective};
-use dst_models::{Close, CountedObjective, Counts, Logistic, Quadratic, Rosenbrock};
+use dst_models::{Close, CountedObjective, Counts, Logistic, Rosenbrock};
+use dst_tests::BOWL;
 
 /// Algorithm 2, line by line, with nothing shared: every α it passes through.
 fn algorithm_2<O: Objective<f64>>(
@@ -92,10 +93,6 @@ fn follows_algorithm_2<O: Objective<f64>>(
     assert_ne!(ola.alpha(), config.alpha);
 }
 
-const BOWL: Quadratic<f64, 3> = Quadratic {
-    lambda: [1.0, 3.0, 0.6],
-    coupling: 0.2,
-};
 const X3: [f64; 3] = [1.0, -0.7, 0.4];
 
 #[test]

@@ -3,11 +3,8 @@
 use dst_core::adapt::{GuardedConfig, GuardedOla, NewtonConfig, NewtonOla, OlaStatus};
 use dst_core::{Argument, Error, Objective, Scalar};
 use dst_models::{Close, CountedObjective, Counts, Logistic, Quadratic, Rosenbrock};
+use dst_tests::BOWL;
 
-const BOWL: Quadratic<f64, 3> = Quadratic {
-    lambda: [1.0, 3.0, 0.6],
-    coupling: 0.2,
-};
 const X3: [f64; 3] = [1.0, -0.7, 0.4];
 
 /// f and ∇f.

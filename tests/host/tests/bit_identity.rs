@@ -1,15 +1,17 @@
 //! The gradient has the same bits for every number of slots and however the work is cut.
 
+use core::cell::Cell;
+
 use dst_core::methods::HeavyBall;
 use dst_core::{
     Crossing, Derived, Dual, Error, Euler, Formula, HeapMemory, Heun, Integrator, Map, Plan,
-    Progress, Rk4, Scalar, Status, Store, StoreFault, SymplecticEuler, System, Workspace,
+    Progress, Rk4, Scalar, Slots, Status, Store, StoreFault, SymplecticEuler, System, Workspace,
 };
 use dst_models::Quadratic;
 use dst_tests::Steps;
 
 /// A nonlinear oscillator with its own clock, so that a run stops after exactly as many steps as asked:
-/// states (q, v, clock, −1): position/velocity pairs for the symplectic method.
+/// states (q, clock, v, −1): position/velocity pairs for the symplectic method.
 #[derive(Clone, Copy)]
 struct Clocked;
 
@@ -312,73 +314,100 @@ fn suspended_and_resumed_at_every_call() {
 /// A store that fails once: the adjoint tries again and loses nothing, the tangent says so for good.
 #[test]
 fn one_fault_never_gives_a_wrong_gradient() {
-    let system = Derived::<_, 4, 2>::new(Clocked);
-    let (theta, x0) = ([1.1, 0.3], start(20, 0.01));
-    let plan = Euler::new(0.01).until(0.0);
-    let attempt = |fail_at: usize, tangent: bool| {
-        let dims = System::<f64>::dims(&system);
-        let mut rows = vec![0.0; dst_core::rows_len(dims, 1)];
-        let mut params = vec![0.0; dst_core::params_len(dims)];
-        let mut marks = [dst_core::Mark::EMPTY; 4];
-        let mut store = Glitch {
-            pages: Pages {
-                pages: Default::default(),
-                accesses: 0,
-                fail_at: usize::MAX,
-            },
-            fail_at,
-        };
-        let lent = Workspace {
-            rows: &mut rows,
-            params: &mut params,
-            marks: &mut marks,
-            store: &mut store,
-        };
-        let mut run = plan.record(&system, &theta, &x0, lent)?;
-        run.complete()?;
-        if tangent {
-            let mut tangent = run.tangent()?;
-            let _ = tangent.advance(usize::MAX);
-            tangent.finish().map(|g| g.theta.to_vec())
-        } else {
-            let mut sweep = run.adjoint()?;
-            let _ = sweep.advance(usize::MAX);
-            sweep.finish().map(|g| g.theta.to_vec())
-        }
-    };
-    for tangent in [false, true] {
-        let clean = attempt(usize::MAX, tangent).unwrap();
-        let (mut retried, mut refused) = (0, 0);
-        for fail_at in 1..400 {
-            match attempt(fail_at, tangent) {
-                Ok(theta) => {
-                    assert_eq!(theta, clean, "fault at access {fail_at}, tangent {tangent}");
-                    retried += 1;
+    fn check<I: Integrator<f64>>(name: &str, system: &impl System<f64>, integrator: I) {
+        let plan = integrator.until(0.0);
+        for (tangent, lends) in [(false, false), (false, true), (true, false)] {
+            let clean = with_a_fault(plan, system, usize::MAX, tangent, lends).unwrap();
+            let (mut retried, mut refused) = (0, 0);
+            for fail_at in 1..400 {
+                match with_a_fault(plan, system, fail_at, tangent, lends) {
+                    Ok(found) => {
+                        assert_eq!(
+                            found, clean,
+                            "{name}: fault at access {fail_at}, tangent {tangent}, lends {lends}"
+                        );
+                        retried += 1;
+                    }
+                    Err(Error::Store { .. }) => refused += 1,
+                    Err(error) => panic!("{error}"),
                 }
-                Err(Error::Store { .. }) => refused += 1,
-                Err(error) => panic!("{error}"),
             }
+            assert!(retried > 0 && refused > 0, "{name}: {retried} {refused}");
         }
-        assert!(retried > 0 && refused > 0, "{retried} {refused}");
     }
+    let flow = Derived::<_, 4, 2>::new(Clocked);
+    check("Euler", &flow, Euler::new(0.01));
+    check("Heun", &flow, Heun::new(0.01));
+    check("symplectic", &flow, SymplecticEuler::new(0.01));
+    check("map", &mapped(0.01), Map);
+}
+
+/// The gradient of twenty steps, over a store that fails at one access and a caller that goes on.
+fn with_a_fault<I: Integrator<f64>>(
+    plan: Plan<f64, I>,
+    system: &impl System<f64>,
+    fail_at: usize,
+    tangent: bool,
+    lends: bool,
+) -> Result<Vec<f64>, Error> {
+    let (theta, x0) = ([1.1, 0.3], start(20, 0.01));
+    let dims = system.dims();
+    let mut rows = vec![0.0; dst_core::rows_len(dims, I::STAGES)];
+    let mut params = vec![0.0; dst_core::params_len(dims)];
+    let mut slots = vec![0.0; dst_core::slots_len(dims, I::STAGES, 4, lends)];
+    let mut marks = [dst_core::Mark::EMPTY; 4];
+    let mut store = Glitch {
+        slots: Slots::new(&mut slots),
+        lends,
+        accesses: Cell::new(0),
+        fail_at,
+    };
+    let lent = Workspace {
+        rows: &mut rows,
+        params: &mut params,
+        marks: &mut marks,
+        store: &mut store,
+    };
+    let mut run = plan.record(system, &theta, &x0, lent)?;
+    run.complete()?;
+    let gradient = if tangent {
+        let mut tangent = run.tangent()?;
+        let _ = tangent.advance(usize::MAX);
+        tangent.finish()?
+    } else {
+        let mut sweep = run.adjoint()?;
+        let _ = sweep.advance(usize::MAX);
+        sweep.finish()?
+    };
+    Ok(gradient.theta.iter().chain(gradient.x0).copied().collect())
 }
 
 /// Fails at one access, then works again.
-struct Glitch {
-    pages: Pages,
+struct Glitch<'m> {
+    slots: Slots<'m, f64>,
+    lends: bool,
+    accesses: Cell<usize>,
     fail_at: usize,
 }
 
-impl Store<f64> for Glitch {
+impl Glitch<'_> {
+    fn access(&self) -> Result<(), StoreFault> {
+        self.accesses.set(self.accesses.get() + 1);
+        if self.accesses.get() == self.fail_at {
+            Err(StoreFault)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Store<f64> for Glitch<'_> {
     fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error> {
-        self.pages.prepare(slots, state, record)
+        self.slots.prepare(slots, state, record)
     }
     fn save(&mut self, slot: usize, state: &[f64], record: &[f64]) -> Result<(), StoreFault> {
-        if self.pages.accesses + 1 == self.fail_at {
-            self.pages.accesses += 1;
-            return Err(StoreFault);
-        }
-        self.pages.save(slot, state, record)
+        self.access()?;
+        self.slots.save(slot, state, record)
     }
     fn load(
         &mut self,
@@ -386,10 +415,14 @@ impl Store<f64> for Glitch {
         state: &mut [f64],
         record: &mut [f64],
     ) -> Result<(), StoreFault> {
-        if self.pages.accesses + 1 == self.fail_at {
-            self.pages.accesses += 1;
-            return Err(StoreFault);
+        self.access()?;
+        self.slots.load(slot, state, record)
+    }
+    fn lend(&self, slot: usize) -> Option<(&[f64], &[f64])> {
+        if !self.lends {
+            return None;
         }
-        self.pages.load(slot, state, record)
+        self.access().ok()?;
+        self.slots.lend(slot)
     }
 }

@@ -5,12 +5,8 @@ use dst_core::methods::{Adam, HeavyBall, Preconditioned, Projected};
 use dst_core::{
     Crossing, Derived, Euler, HeapMemory, Integrator, Mode, Plan, Rk4, System, Uniform,
 };
-use dst_models::{Countdown, Counted, CountedObjective, Counts, Figure1, Quadratic};
-
-const BOWL: Quadratic<f64, 3> = Quadratic {
-    lambda: [1.0, 3.0, 0.6],
-    coupling: 0.2,
-};
+use dst_models::{Countdown, Counted, CountedObjective, Counts, Figure1};
+use dst_tests::BOWL;
 
 #[allow(clippy::too_many_arguments)] // every one of them is varied
 /// Runs and returns (N, gradients forward, gradients backward, Hessian products backward).
@@ -172,7 +168,7 @@ fn the_front_door_counts_before_it_chooses() {
             .unwrap();
         counts.pushforward.get() > 0
     };
-    // Three inputs in one dual chunk of four: 5 for a pullback against 1 + 3·2 for three directions with four slots.
+    // Three inputs in one dual chunk of four: 5 for a pullback against 1 + 3·2 for three directions.
     assert!(!tangent(plan, 100));
     // With a single slot, the adjoint recomputes N²/2 steps.
     assert!(tangent(plan, 1));
@@ -207,8 +203,7 @@ fn tangent_mode_counts() {
     );
 }
 
-/// Forward steps of the engine itself, counted in the system: evaluations less the one at x_N and the one that each of
-/// the N − 1 pullbacks without a record needs.
+/// Forward steps of the engine itself, counted in the system: evaluations less the one at x_N.
 fn executed(n: usize, slots: usize) -> usize {
     let counts = Counts::default();
     let system = Counted {

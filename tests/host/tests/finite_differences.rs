@@ -8,8 +8,8 @@ use dst_core::{
     Crossing, Derived, Euler, HeapMemory, Heun, Integrator, Map, Mode, Objective, Optimality, Plan,
     Rk4, SymplecticEuler, System, Uniform,
 };
-use dst_models::{Close, Figure1, Logistic, Pendulum, Quadratic, Rosenbrock};
-use dst_tests::{Steps, answer, differences};
+use dst_models::{Close, Figure1, Logistic, Pendulum, Rosenbrock};
+use dst_tests::{BOWL, Steps, answer, differences};
 
 /// N* against differences; every crossing, adjoint against tangent, with few and many slots.
 #[track_caller]
@@ -68,10 +68,6 @@ fn plan_step<I: Integrator<f64>>(plan: Plan<f64, I>) -> f64 {
     plan.integrator().step_size()
 }
 
-const BOWL: Quadratic<f64, 3> = Quadratic {
-    lambda: [1.0, 3.0, 0.6],
-    coupling: 0.2,
-};
 const X3: [f64; 3] = [1.0, -0.7, 0.4];
 
 /// A starting point with zeros for the rest of the state.

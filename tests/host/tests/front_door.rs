@@ -4,11 +4,11 @@ use std::sync::Mutex;
 
 use dst_core::methods::HeavyBall;
 use dst_core::{
-    Bar, Criterion, Crossing, Derived, Dims, Direction, Dynamics, Euler, Heun, Integrator, Memory,
-    Mode, Pair, Point, RateOf, Rk4, Scalar, SymplecticEuler,
+    Bar, Crossing, Derived, Dims, Direction, Dynamics, Euler, Heun, Integrator, Memory, Mode, Pair,
+    Point, RateOf, Rk4, Scalar, SymplecticEuler,
 };
 use dst_models::{Close, Figure1, Pendulum, Quadratic};
-use dst_tests::{answer, differences};
+use dst_tests::{FourthPowers, answer, differences};
 
 /// Single precision gives the double-precision gradient to its own precision, in every integrator and mode.
 #[test]
@@ -141,24 +141,6 @@ impl<S: Scalar> Dynamics<S> for Rates {
             pullback: Some(1),
             pushforward: Some(1),
         }
-    }
-}
-
-struct FourthPowers;
-
-impl<S: Scalar> Criterion<S> for FourthPowers {
-    fn value(&self, x: &[S]) -> S {
-        x.iter().fold(S::ZERO, |sum, &x| sum + x * x * x * x)
-    }
-    fn pullback(&self, x: &[S], seed: S, x_bar: &mut [S]) {
-        for (bar, &x) in x_bar.iter_mut().zip(x) {
-            *bar += seed * S::from_f64(4.0) * x * x * x;
-        }
-    }
-    fn pushforward(&self, x: &[S], dx: &[S]) -> S {
-        x.iter().zip(dx).fold(S::ZERO, |sum, (&x, &dx)| {
-            sum + S::from_f64(4.0) * x * x * x * dx
-        })
     }
 }
 

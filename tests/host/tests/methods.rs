@@ -6,17 +6,13 @@ use dst_core::methods::{
     Projected,
 };
 use dst_core::{
-    Bar, Cost, Criterion, Crossing, Dims, Direction, Euler, HeapMemory, Heun, Integrator, Mode,
-    Objective, Pair, Plan, Point, RateOf, Reading, Rk4, Seed, System,
+    Bar, Cost, Crossing, Dims, Direction, Euler, HeapMemory, Heun, Integrator, Mode, Objective,
+    Pair, Plan, Point, RateOf, Reading, Rk4, Seed, System,
 };
-use dst_models::{Close, Logistic, Quadratic, Rosenbrock};
-use dst_tests::{answer, differences};
+use dst_models::{Close, Logistic, Rosenbrock};
+use dst_tests::{BOWL, FourthPowers, answer, differences};
 use nalgebra::{matrix, vector};
 
-const BOWL: Quadratic<f64, 3> = Quadratic {
-    lambda: [1.0, 3.0, 0.6],
-    coupling: 0.2,
-};
 const X: [f64; 3] = [1.0, -0.7, 0.4];
 
 fn gradient(x: &[f64]) -> Vec<f64> {
@@ -191,24 +187,6 @@ fn loss_rides_along<Y: System<f64>>(
         };
         close.assert(&format!("{name} by theta, {mode:?}"), g.theta, &by_theta);
         close.assert(&format!("{name} by x0, {mode:?}"), g.x0, &by_x0);
-    }
-}
-
-/// J = x₁⁴ + x₂⁴ + …
-struct FourthPowers;
-
-impl Criterion<f64> for FourthPowers {
-    fn value(&self, x: &[f64]) -> f64 {
-        x.iter().map(|x| x.powi(4)).sum()
-    }
-    fn pullback(&self, x: &[f64], seed: f64, x_bar: &mut [f64]) {
-        x_bar
-            .iter_mut()
-            .zip(x)
-            .for_each(|(bar, x)| *bar += seed * 4.0 * x.powi(3));
-    }
-    fn pushforward(&self, x: &[f64], dx: &[f64]) -> f64 {
-        x.iter().zip(dx).map(|(x, dx)| 4.0 * x.powi(3) * dx).sum()
     }
 }
 

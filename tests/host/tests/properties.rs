@@ -172,6 +172,7 @@ fn poison() -> impl Strategy<Value = Poison> {
     prop::sample::select(vec![
         Poison::Rate,
         Poison::Criterion,
+        Poison::Loss,
         Poison::PullbackX,
         Poison::PullbackTheta,
         Poison::Pushforward,

@@ -2,7 +2,7 @@
 
 use dst_core::{Objective, Scalar};
 
-/// f = ½ Σ λᵢ xᵢ² + c·Π-like coupling ½c(Σxᵢ)²: a quadratic whose variables are not independent.
+/// f = ½Σλᵢxᵢ² + ½c(Σxᵢ)²: a quadratic whose variables are not independent.
 #[derive(Clone, Copy, Debug)]
 pub struct Quadratic<S, const D: usize> {
     /// λ

@@ -11,6 +11,8 @@ pub enum Poison {
     Rate,
     /// J.
     Criterion,
+    /// f.
+    Loss,
     /// The cotangent of x.
     PullbackX,
     /// The cotangent of θ.
@@ -69,6 +71,9 @@ impl<S: Scalar, Y: System<S>> System<S> for Poisoned<Y, S> {
         }
         if self.due(Poison::Criterion) {
             reading.criterion = self.value;
+        }
+        if self.due(Poison::Loss) {
+            reading.loss = self.value;
         }
         if self.due(Poison::Tape) {
             self.spoil(tape);

@@ -8,9 +8,7 @@
 
 mod logger;
 
-use dst_core::{
-    Argument, Condition, Crossing, Error, Euler, Integrator, Memory, Mode, Progress, formula,
-};
+use dst_core::{Argument, Crossing, Error, Euler, Integrator, Memory, Mode, Progress, formula};
 
 board::entry!(main);
 board::report_panics!();
@@ -37,7 +35,6 @@ fn tick_by_tick() -> Result<(), Error> {
         gradient.evaluations
     );
     if let Some(stop) = gradient.stop {
-        let Condition { .. } = stop.condition;
         defmt::info!("T = {}", stop.time);
     }
     Ok(())
