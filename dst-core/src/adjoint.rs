@@ -27,6 +27,8 @@ enum Known {
     Next,
     /// All that its transpose needs lies in this slot, and is read there.
     Lent(usize),
+    /// Its transpose made λ infinite or NaN: there is nothing to go on with.
+    Spoilt,
 }
 
 /// The numbers of a backward sweep, apart from the memory it borrows: plain data to keep between two ticks.
@@ -48,8 +50,6 @@ pub struct AdjointState<S> {
     reversal: ReversalState,
     /// What lies in the memory is laid out for these.
     pub(crate) slots: usize,
-    /// Final, but for a fault of the store: half a step may have been pulled back.
-    failed: Option<Error>,
 }
 
 impl<S> AdjointState<S> {
@@ -161,7 +161,6 @@ where
             replaced: false,
             reversal: reversal.state(),
             slots,
-            failed: None,
         };
         let Recording {
             store,
@@ -232,17 +231,8 @@ where
     /// Does at most `budget` operations: steps recomputed or steps pulled back. A step pulled back may have to be evaluated
     /// first, so one operation is at most one step of the integrator and its transpose.
     ///
-    /// After a fault of the store, calling again tries the same operation again. Any other error is final.
+    /// After a fault of the store, calling again tries the same operation again. A gradient that is not finite stays so.
     pub fn advance(&mut self, budget: usize) -> Result<Progress, Error> {
-        if let Some(error) = self.state.failed {
-            return Err(error);
-        }
-        let result = self.work(budget);
-        self.state.failed = result.err().filter(|e| !matches!(e, Error::Store { .. }));
-        result
-    }
-
-    fn work(&mut self, budget: usize) -> Result<Progress, Error> {
         let mut left = budget;
         loop {
             match self.state.action {
@@ -354,7 +344,7 @@ where
     /// Evaluates at the working state as far as it takes.
     fn prepare(&mut self, wanted: Known) -> Result<(), Error> {
         let enough = match wanted {
-            Known::State | Known::Lent(_) => true,
+            Known::State | Known::Lent(_) | Known::Spoilt => true,
             Known::Record => self.state.known != Known::State,
             Known::Next => self.state.known == Known::Next,
         };
@@ -386,6 +376,7 @@ where
         let work = &mut self.engine.work;
         let (x, record) = match self.state.known {
             Known::Lent(slot) => self.store.lend(slot).ok_or(Error::Store { slot })?,
+            Known::Spoilt => return Err(Error::NonFiniteGradient { step }),
             _ => (&*work.cur, &*work.record),
         };
         // Nothing can fail from here to the end of the step.
@@ -418,6 +409,7 @@ where
         if self.engine.system.all_finite(work.lambda) {
             Ok(())
         } else {
+            self.state.known = Known::Spoilt;
             Err(Error::NonFiniteGradient { step })
         }
     }
