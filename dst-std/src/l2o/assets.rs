@@ -21,9 +21,11 @@ macro_rules! assets {
 }
 
 assets! {
+    "dm-1",
     "rnnprop-1",
     "rnnprop-2",
     "rnnprop-3",
+    "rnnprop-literal-1",
     "rnnprop-guarded-1",
     "rnnprop-guarded-2",
     "rnnprop-guarded-3",

@@ -18,7 +18,7 @@ pub enum Penalty {
         /// λ
         weight: f64,
     },
-    /// Only honest stops count, from some training step on: 0 ≤ J ≤ ε, f ≤ inf f + [`HONEST`], D < 0. The gradient of the
+    /// Only honest stops count, from some training step on: 0 ≤ J ≤ ε, f ≤ inf f + 1e-3, D < 0. The gradient of the
     /// mean N gets the length of that of the loss.
     Guarded {
         /// Training steps without it.
@@ -37,7 +37,7 @@ pub enum Penalty {
 /// ε of the stop test.
 pub const EPSILON: f64 = 1e-5;
 /// The guarded penalty looks away while f is further above inf f than this.
-pub(super) const HONEST: f64 = 1e-3;
+const HONEST: f64 = 1e-3;
 /// A denominator below this cannot be divided by in single precision; such stops are counted and left out.
 const FLAT: f64 = 1e-30;
 

@@ -320,7 +320,7 @@ mod tests {
         let mut tape = vec![T::ZERO; task.tape_len()];
         let mut scratch = vec![T::ZERO; task.scratch_len()];
         let f = task.value_gradient(&x, &mut gradient, &mut tape, &mut scratch);
-        let gradient = gradient.into_iter().map(|g| g.to_f64()).collect();
+        let gradient = gradient.into_iter().map(T::to_f64).collect();
         (f.to_f64(), gradient)
     }
 
