@@ -35,6 +35,12 @@ const FLIPPED: f64 = 0.05;
 const ROWS: usize = 8;
 /// Rows of W are filled up with zeros to a multiple of this: whole vectors of any instruction set.
 const PAD: usize = 16;
+/// Addresses that differ by multiples of this share their places in the first-level cache.
+const PAGE: usize = 4096;
+
+/// A σ(s) below this counts as zero. Products with numbers that have left the normal range take a processor a hundred times as long,
+/// and on large problems most examples come to that.
+const NEGLIGIBLE: f64 = 1e-30;
 
 /// One problem.
 #[derive(Clone, Debug)]
@@ -51,7 +57,13 @@ pub struct Task<T> {
 impl<T: Real> Task<T> {
     /// Room for a problem of this family.
     pub fn new(family: Family) -> Self {
-        let stride = family.dim.next_multiple_of(PAD);
+        let wide = family.dim.next_multiple_of(PAD);
+        // Rows that lie a multiple of a page apart would fight for the same places of the first-level cache.
+        let stride = if (wide * size_of::<T>()).is_multiple_of(PAGE) {
+            wide + PAD
+        } else {
+            wide
+        };
         Self {
             family,
             stride,
@@ -173,8 +185,12 @@ impl<T: Real> Weigh<T> for Residuals<'_, T> {
         let mut weights = [T::ZERO; ROWS];
         for (i, slope) in self.slopes[first..].iter_mut().enumerate().take(ROWS) {
             self.sum += values[i];
-            *slope = slopes[i];
-            weights[i] = self.share * signs[i] * slopes[i];
+            *slope = if slopes[i] > T::from_f64(NEGLIGIBLE) {
+                slopes[i]
+            } else {
+                T::ZERO
+            };
+            weights[i] = self.share * signs[i] * *slope;
         }
         weights
     }

@@ -83,7 +83,7 @@ fn a_small_version_has_every_row_and_its_order() {
             section.figures.len(),
             section.tables.len()
         ),
-        (10, 6, 9)
+        (10, 8, 9)
     );
 }
 
