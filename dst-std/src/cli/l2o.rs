@@ -24,7 +24,7 @@ use crate::report::{Interrupt, try_to_write, write_file};
 Examples:
   dst l2o test                                          the networks of the program against GD, NAG and Adam
   dst l2o test --weights mine.safetensors --dim 2048 --samples 1024
-  dst l2o train --out mine.safetensors                  500 steps; about 20 minutes on two cores
+  dst l2o train --out mine.safetensors                  500 steps; a quarter of an hour on two cores
   dst l2o train --out mine.safetensors --resume         goes on where it was killed
   dst l2o train --penalty guarded --out guarded.safetensors
   dst l2o bench --json")]
