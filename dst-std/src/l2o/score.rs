@@ -126,6 +126,11 @@ impl Score {
         self.stop_quartiles[1].unwrap_or(f64::INFINITY)
     }
 
+    /// Median number of steps to one of [`LEVELS`]; infinite where half of the runs do not get there.
+    pub fn median_steps_to(&self, level: usize) -> f64 {
+        self.steps_to[level].unwrap_or(f64::INFINITY)
+    }
+
     /// Median f at the stop; infinite without stops.
     pub fn median_f(&self) -> f64 {
         self.f_at_stop[0].unwrap_or(f64::INFINITY)

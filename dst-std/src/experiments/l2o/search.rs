@@ -162,11 +162,6 @@ pub(super) fn run(fields: &[Field], context: &Context) -> Result<Vec<Finding>, F
 /// The level of which the claim speaks: the one that the target penalty aims at.
 const AIM: usize = 1;
 
-/// Median steps to a level; infinite where half of the runs do not get there.
-fn steps_to(score: &Score, level: usize) -> f64 {
-    score.steps_to[level].unwrap_or(f64::INFINITY)
-}
-
 impl Finding {
     fn list(&self, of: impl Fn(&Score) -> f64) -> String {
         list(&self.scores.iter().map(of).collect::<Vec<_>>())
@@ -177,7 +172,7 @@ impl Finding {
         let pairs = self.scores.iter().zip(&plain.scores);
         pairs
             .into_iter()
-            .all(|(ours, theirs)| steps_to(ours, AIM) < steps_to(theirs, AIM))
+            .all(|(ours, theirs)| ours.median_steps_to(AIM) < theirs.median_steps_to(AIM))
     }
 }
 
@@ -237,7 +232,7 @@ pub(super) fn show(section: &mut Section, findings: &[Finding]) {
             finding.list(|score| score.f_at_100).into(),
         ];
         row.extend((0..LEVELS.len()).map(|level| {
-            let steps = finding.list(|score| steps_to(score, level));
+            let steps = finding.list(|score| score.median_steps_to(level));
             steps.into()
         }));
         cells.row(row);
