@@ -172,16 +172,6 @@ fn on_each(results: &Results, tell: impl Fn(&Table) -> String) -> String {
     told.join("; ")
 }
 
-/// The middle one, or the mean of the two in the middle.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = ((values.len().max(1) - 1) / 2, values.len() / 2);
-    match (values.get(low), values.get(high)) {
-        (Some(low), Some(high)) => 0.5 * (low + high),
-        _ => f64::NAN,
-    }
-}
-
 fn list(values: impl Iterator<Item = f64>) -> String {
     common::list(&values.collect::<Vec<_>>())
 }
@@ -270,22 +260,14 @@ fn claims(section: &mut Section, results: &Results) {
                 format!("{}; without {}", stops(table, Kind::Guarded), stops(table, Kind::Plain))
             }),
             verdict(results, |table| {
-                let over_seeds = |kind, of: fn(&Score) -> f64| median(table.of(kind).map(of).collect());
-                [Score::median_stop, Score::median_f]
-                    .iter()
-                    .all(|&of| over_seeds(Kind::Guarded, of) <= over_seeds(Kind::Plain, of))
-            }),
-            format!(
-                "Medians over the problems, then over the seeds. No worse in both, seed by seed: {}.",
-                on_each(results, |table| {
-                    // The warm-up is the same training.
-                    let pairs: Vec<_> = table.of(Kind::Guarded).zip(table.of(Kind::Plain)).collect();
-                    let good = pairs.iter().filter(|(ours, plain)| {
+                // Seed by seed: the warm-up is the same training.
+                let pairs: Vec<(&Score, &Score)> = table.of(Kind::Guarded).zip(table.of(Kind::Plain)).collect();
+                !pairs.is_empty()
+                    && pairs.iter().all(|(ours, plain)| {
                         ours.median_stop() <= plain.median_stop() && ours.median_f() <= plain.median_f()
-                    });
-                    format!("{} of {}", good.count(), pairs.len())
-                })
-            ),
+                    })
+            }),
+            "Seed by seed, medians.",
         );
         let level = LEVELS.len() - 1;
         section.claim(
@@ -307,7 +289,7 @@ fn claims(section: &mut Section, results: &Results) {
                     ours.median_steps_to(level) <= plain.median_steps_to(level)
                 })
             }),
-            "Seed by seed, medians. Nothing but a lower f brings this number down.",
+            "Seed by seed, medians. Nothing but a lower f brings this number down. A question that was asked after the first results were known.",
         );
     }
 }
