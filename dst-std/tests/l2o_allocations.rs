@@ -3,7 +3,7 @@
 use std::alloc::System;
 use std::hint::black_box;
 
-use dst_std::l2o::{Family, Feed, Model, Penalty, Recipe, Trainer};
+use dst_std::l2o::{Family, Feed, Loss, Model, Penalty, Recipe, Trainer};
 use dst_std::linalg::threads;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -35,11 +35,12 @@ fn nothing_is_allocated_after_the_first_step() {
             for (feed, penalty) in [
                 (Feed::Detached, Penalty::None),
                 (Feed::Full, Penalty::Literal { weight: 1.0 }),
-                (Feed::Detached, Penalty::Guarded { from: 0 }),
+                (Feed::Detached, Penalty::Carried { from: 0 }),
             ] {
                 let recipe = Recipe {
                     model,
                     feed,
+                    loss: Loss::Log,
                     penalty,
                     family: Family::new(40, 6),
                     batch: 8,

@@ -12,7 +12,8 @@ use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::experiments::l2o::{Entry, Kind, Table, table as shown};
 use crate::l2o::{
-    ASSETS, Asset, Contest, Course, Family, Feed, Model, Penalty, Recipe, Session, Trained, bench,
+    ASSETS, Asset, Contest, Course, Family, Feed, Loss, Model, Penalty, Recipe, Session, Trained,
+    bench,
 };
 use crate::linalg::threads;
 use crate::machine;
@@ -54,6 +55,21 @@ enum ModelName {
     Rnnprop,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LossName {
+    Mean,
+    Log,
+}
+
+impl LossName {
+    fn loss(self) -> Loss {
+        match self {
+            Self::Mean => Loss::Mean,
+            Self::Log => Loss::Log,
+        }
+    }
+}
+
 impl ModelName {
     fn model(self) -> Model {
         match self {
@@ -69,6 +85,7 @@ enum PenaltyName {
     None,
     Literal(f64),
     Guarded,
+    Carried,
     Target,
 }
 
@@ -77,10 +94,11 @@ fn penalty(text: &str) -> Result<PenaltyName, String> {
         "none" => Ok(PenaltyName::None),
         "literal" => Ok(PenaltyName::Literal(1.0)),
         "guarded" => Ok(PenaltyName::Guarded),
+        "carried" => Ok(PenaltyName::Carried),
         "target" => Ok(PenaltyName::Target),
         number => not_negative(number)
             .map(PenaltyName::Literal)
-            .map_err(|_| "must be none, literal, guarded, target or a number".to_owned()),
+            .map_err(|_| "must be none, literal, guarded, carried, target or a number".to_owned()),
     }
 }
 
@@ -117,14 +135,18 @@ struct Train {
     /// The network: dm (11551 weights) or rnnprop (15001).
     #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = choice::<ModelName>)]
     model: ModelName,
+    /// What is brought down over a run: the mean of f, as published, or of its logarithm, which has the network go on where f is small.
+    #[arg(long, value_name = "L", default_value = "mean", value_parser = choice::<LossName>)]
+    loss: LossName,
     /// What is added to the loss: none; literal, the stopping time as the paper has it, or a number, which is its weight;
-    /// guarded, which counts honest stops only; target, the time to a level of f.
+    /// guarded, which counts honest stops only; carried, the same without a reward for a shorter last step; target, the time
+    /// to a level of f.
     #[arg(long, value_name = "P", default_value = "none", value_parser = penalty, allow_hyphen_values = true)]
     penalty: PenaltyName,
     /// target: the level of f, above its infimum.
     #[arg(long, value_name = "F", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     target: f64,
-    /// guarded, target: training steps without it at the beginning.
+    /// guarded, carried, target: training steps without it at the beginning.
     #[arg(long, value_name = "N", default_value = "150", value_parser = super::arguments::count, allow_hyphen_values = true)]
     warm_up: usize,
     /// Training steps.
@@ -177,10 +199,12 @@ impl Train {
             } else {
                 Feed::Detached
             },
+            loss: self.loss.loss(),
             penalty: match self.penalty {
                 PenaltyName::None => Penalty::None,
                 PenaltyName::Literal(weight) => Penalty::Literal { weight },
                 PenaltyName::Guarded => Penalty::Guarded { from: self.warm_up },
+                PenaltyName::Carried => Penalty::Carried { from: self.warm_up },
                 PenaltyName::Target => Penalty::Target {
                     level: self.target,
                     from: self.warm_up,
@@ -296,6 +320,7 @@ fn train_here(args: &Train) -> Result<(), Failure> {
     let note = |key: &str| best.notes.get(key).cloned().unwrap_or_default();
     let summary = Summary {
         model: best.model.name(),
+        loss: course.recipe.loss.title(),
         penalty: course.recipe.penalty.name(),
         steps: session.done(),
         best_step: note("best_step").parse().ok(),
@@ -306,10 +331,11 @@ fn train_here(args: &Train) -> Result<(), Failure> {
     output::print(args.speech.json, &summary, |to| {
         writeln!(
             to,
-            "{}: {} steps in {:.0} s; the best of the validations, mean f {}, was after step {}",
+            "{}: {} steps in {:.0} s; the best of the validations, {} {}, was after step {}",
             best.model.title(),
             summary.steps,
             summary.seconds,
+            summary.loss,
             note("validation"),
             note("best_step")
         )?;
@@ -327,6 +353,7 @@ fn train_here(args: &Train) -> Result<(), Failure> {
 #[derive(Debug, Serialize)]
 struct Summary {
     model: &'static str,
+    loss: &'static str,
     penalty: &'static str,
     steps: usize,
     best_step: Option<usize>,

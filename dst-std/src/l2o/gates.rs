@@ -108,7 +108,7 @@ pub(super) enum Above<'a, T> {
 }
 
 /// The transpose of [`activate`] on a tile: from the cotangents of h′ and c′, those of what goes into the gates, with their sum
-/// over the coordinates added to `sum`, and that of c, added to `c_before_bar`.
+/// over the coordinates added to `sum`, and that of c, added to `c_before_bar` or written over it (`afresh`).
 #[inline(always)]
 pub(super) fn deactivate<T: Real, S: Simd>(
     simd: S,
@@ -117,7 +117,7 @@ pub(super) fn deactivate<T: Real, S: Simd>(
     (h_bar, c_bar): (&Rows<T>, &Rows<T>),
     bars: &mut [Gates<T>; TILE],
     sum: &mut Gates<T>,
-    c_before_bar: &mut Rows<T>,
+    (c_before_bar, afresh): (&mut Rows<T>, bool),
 ) {
     let one = T::splat(simd, T::ONE);
     for v in 0..vectors_of_a_row::<T, S>() {
@@ -163,7 +163,11 @@ pub(super) fn deactivate<T: Real, S: Simd>(
                 sums[g] = T::plus(simd, sums[g], by[g]);
             }
             let to = &mut T::vectors_mut::<S>(&mut c_before_bar[r])[v];
-            *to = T::mul_add(simd, into, f, *to);
+            *to = if afresh {
+                T::times(simd, into, f)
+            } else {
+                T::mul_add(simd, into, f, *to)
+            };
         }
         for g in 0..4 {
             T::vectors_mut::<S>(&mut sum[g])[v] = sums[g];

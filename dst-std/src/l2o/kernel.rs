@@ -145,21 +145,22 @@ pub(super) fn transpose<T: Real>(weights: Sources<'_, T>, to: &mut Transposed<T>
     }
 }
 
-/// inputs_bar ← gate_bars·Wᵀ, and the same added to that of the hidden state.
+/// inputs_bar ← gate_bars·Wᵀ, and the same added to that of the hidden state, or written over it (`afresh`).
 #[inline(always)]
 pub(super) fn pull_gates<T: Real, S: Simd>(
     simd: S,
     gate_bars: &[Gates<T>; TILE],
     weights: &Transposed<T>,
     bars: (&mut Rows<T>, &mut Rows<T>),
+    afresh: bool,
     ahead: Ahead<'_, T>,
 ) {
     if S::REGISTER_COUNT < 32 {
         const R: usize = 2 * FEW_REGISTERS;
-        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, ahead);
+        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, afresh, ahead);
     } else {
         const R: usize = 2 * MANY_REGISTERS;
-        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, ahead);
+        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, afresh, ahead);
     }
 }
 
@@ -169,6 +170,7 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
     gate_bars: &[Gates<T>; TILE],
     weights: &Transposed<T>,
     (inputs_bar, hidden_bar): (&mut Rows<T>, &mut Rows<T>),
+    afresh: bool,
     mut ahead: Ahead<'_, T>,
 ) {
     for vector in 0..vectors_of_a_row::<T, S>() {
@@ -176,8 +178,10 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
         let to = to.zip(hidden_bar.as_chunks_mut::<R>().0);
         for (bars, (inputs, hidden)) in gate_bars.as_chunks::<R>().0.iter().zip(to) {
             let mut sums = [[T::splat(simd, T::ZERO); 2]; R];
-            for i in 0..R {
-                sums[i][1] = T::vectors::<S>(&hidden[i])[vector];
+            if !afresh {
+                for i in 0..R {
+                    sums[i][1] = T::vectors::<S>(&hidden[i])[vector];
+                }
             }
             for gate in 0..4 {
                 ahead.fetch(LINES);

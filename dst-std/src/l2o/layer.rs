@@ -57,6 +57,8 @@ pub(super) struct Deactivate<'a, T, S> {
     pub(super) gate_bars: &'a mut [Gates<T>; TILE],
     pub(super) bias_bar: &'a mut Gates<T>,
     pub(super) c_before_bar: &'a mut Rows<T>,
+    /// Is that written over, instead of being added to?
+    pub(super) afresh: bool,
 }
 
 impl<T: Real, S: Simd> NullaryFnOnce for Deactivate<'_, T, S> {
@@ -71,18 +73,19 @@ impl<T: Real, S: Simd> NullaryFnOnce for Deactivate<'_, T, S> {
             (self.h_bar, self.c_bar),
             self.gate_bars,
             self.bias_bar,
-            self.c_before_bar,
+            (self.c_before_bar, self.afresh),
         );
     }
 }
 
 /// The transpose of its products: from the cotangents of its gates, those of its inputs, and what is added to those of its
-/// hidden state.
+/// hidden state, or replaces them (`afresh`).
 pub(super) struct PullInputs<'a, T, S> {
     pub(super) simd: S,
     pub(super) gate_bars: &'a [Gates<T>; TILE],
     pub(super) transposed: &'a Transposed<T>,
     pub(super) bars: (&'a mut Rows<T>, &'a mut Rows<T>),
+    pub(super) afresh: bool,
     pub(super) ahead: Ahead<'a, T>,
 }
 
@@ -96,6 +99,7 @@ impl<T: Real, S: Simd> NullaryFnOnce for PullInputs<'_, T, S> {
             self.gate_bars,
             self.transposed,
             self.bars,
+            self.afresh,
             self.ahead,
         );
     }

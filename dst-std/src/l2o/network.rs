@@ -189,7 +189,8 @@ impl<'a, T: Real> Network<'a, T> {
     }
 
     /// The transpose, right after [`recall`](Self::recall): from the cotangents of the outputs and of what is remembered after the
-    /// step, adds to those of what was remembered before it and of θ, and returns those of the features, if they are wanted.
+    /// step, adds to those of θ and of what was remembered before it, or writes over the latter (`afresh`), and returns those of the
+    /// features, if they are wanted.
     #[inline(always)]
     pub(super) fn backward<S: Simd>(
         &mut self,
@@ -198,7 +199,7 @@ impl<'a, T: Real> Network<'a, T> {
         (features, memories): (&[[T; 2]; TILE], &[Memory<T>]),
         (out_bar, next_bar): (&[T; TILE], &Memory<T>),
         (memory_bar, bar): (&mut Memory<T>, &mut WeightsBar<'_, T>),
-        wants_features: bool,
+        (afresh, wants_features): (bool, bool),
     ) -> [[T; 2]; TILE] {
         let shop = &mut *self.shop;
         // Tiles go in pairs, where what they leave behind is kept; the weights are left to the second one.
@@ -239,12 +240,14 @@ impl<'a, T: Real> Network<'a, T> {
             gate_bars: second_gate_bars,
             bias_bar: &mut second_bars.bias,
             c_before_bar: c1_bar,
+            afresh,
         });
         simd.vectorize(PullInputs {
             simd,
             gate_bars: second_gate_bars,
             transposed: second_transposed,
             bars: (inputs_bar, h1_bar),
+            afresh,
             ahead: first.ahead(),
         });
         simd.vectorize(Deactivate {
@@ -259,6 +262,7 @@ impl<'a, T: Real> Network<'a, T> {
             gate_bars: first_gate_bars,
             bias_bar: &mut first_bars.bias,
             c_before_bar: c0_bar,
+            afresh,
         });
         let next_trace = traces.get(here + 1);
         simd.vectorize(PullInputs {
@@ -266,6 +270,7 @@ impl<'a, T: Real> Network<'a, T> {
             gate_bars: first_gate_bars,
             transposed: first_transposed,
             bars: (inputs_bar, h0_bar),
+            afresh,
             ahead: next_trace.map_or(Ahead::NOTHING, |trace| trace.layers[1].ahead()),
         });
         let single = self.place == Place::Nowhere || tile + 1 == memories.len();

@@ -45,6 +45,8 @@ pub struct Optimiser<'w, O, T> {
     feed: Feed,
     /// From this step on it rests: x⁺ = x.
     end: T,
+    /// The transpose takes this step as given: x⁺ = x + a constant.
+    given: T,
     workshop: RefCell<&'w mut Workshop<T>>,
 }
 
@@ -63,6 +65,7 @@ impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
             objective,
             feed,
             end: T::MAX,
+            given: T::MAX,
             workshop: RefCell::new(workshop),
         }
     }
@@ -72,6 +75,14 @@ impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
     pub fn until(self, end: usize) -> Self {
         Self {
             end: T::from_count(end),
+            ..self
+        }
+    }
+
+    /// Takes the step from iterate `step` as given where it is transposed: x⁺ = x + a constant, whatever θ and the memories are.
+    pub fn given(self, step: usize) -> Self {
+        Self {
+            given: T::from_count(step),
             ..self
         }
     }
@@ -221,8 +232,10 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
         self.transpose(at, tape, seed, bar, scratch, true);
     }
 
+    /// All but the memories, which are nine tenths of a state: x depends on all of them, so it shows at once what is wrong with one.
+    /// A cotangent of theirs reaches that of θ one step further back, and the engine looks at that in the end.
     fn all_finite(&self, values: &[T]) -> bool {
-        Arch::new().dispatch(Finite(values))
+        Arch::new().dispatch(Finite(&values[self.remembered()..]))
     }
 
     fn cost(&self) -> Cost {
@@ -267,11 +280,17 @@ impl<T: Real, O: Objective<T>> Optimiser<'_, O, T> {
             }
         }
         let rests = at.t >= self.end;
-        if rests || all_zero(seed.rate) {
+        let given = at.t == self.given;
+        if rests || given || all_zero(seed.rate) {
             if afresh {
                 bar[..self.remembered()].fill(T::ZERO);
             }
-            if rests {
+            if given {
+                let x = self.x_range();
+                for (to, &bar) in bar[x.clone()].iter_mut().zip(&seed.rate[x]) {
+                    *to += bar;
+                }
+            } else if rests {
                 // All but w, which f has replaced.
                 let kept = seed.rate.len().saturating_sub(1);
                 for (to, &bar) in bar.iter_mut().zip(&seed.rate[..kept]) {

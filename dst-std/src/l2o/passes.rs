@@ -106,10 +106,6 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             let (m, v) = (tile(at.m, first), tile(at.v, first));
             let (inputs, _, _) = features.of((g, x, m, v));
             let memory = &at.memories[number];
-            if afresh {
-                let memory_bar = bar.memories[number].as_flattened_mut();
-                memory_bar.as_flattened_mut().fill(T::ZERO);
-            }
             let out = network.recall(simd, number, &inputs, memory);
             let x_next_bar = tile(next_bar.x, first);
             let mut out_bar = [T::ZERO; TILE];
@@ -122,7 +118,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
                 (&inputs, at.memories),
                 (&out_bar, &next_bar.memories[number]),
                 (&mut bar.memories[number], &mut theta_bar),
-                !g_bar.is_empty(),
+                (afresh, !g_bar.is_empty()),
             );
             let x_bar = tile_mut(bar.x, first);
             for (to, &bar) in x_bar.iter_mut().zip(x_next_bar) {

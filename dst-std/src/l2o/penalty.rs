@@ -24,6 +24,12 @@ pub enum Penalty {
         /// Training steps without it.
         from: usize,
     },
+    /// The same with the last step taken as given, x_N = x_{N−1} + a constant: nothing is gained by making it shorter, which would
+    /// bring J down and leave f where it is.
+    Carried {
+        /// Training steps without it.
+        from: usize,
+    },
     /// The time to a level of f, N = the first k with f(x_k) ≤ inf f + level: nothing but a lower f brings it down. From some
     /// training step on, and at the length of the gradient of the loss, as the guarded one.
     Target {
@@ -68,6 +74,7 @@ impl Penalty {
             Self::None => "none",
             Self::Literal { .. } => "literal",
             Self::Guarded { .. } => "guarded",
+            Self::Carried { .. } => "carried",
             Self::Target { .. } => "target",
         }
     }
@@ -76,7 +83,9 @@ impl Penalty {
     pub(super) const fn warm_up(self) -> Option<usize> {
         match self {
             Self::None | Self::Literal { .. } => None,
-            Self::Guarded { from } | Self::Target { from, .. } => Some(from),
+            Self::Guarded { from } | Self::Carried { from } | Self::Target { from, .. } => {
+                Some(from)
+            }
         }
     }
 
@@ -86,7 +95,7 @@ impl Penalty {
         let guarded = match self {
             Self::None => return Found::Nothing,
             Self::Literal { .. } => false,
-            Self::Guarded { .. } => true,
+            Self::Guarded { .. } | Self::Carried { .. } => true,
             Self::Target { level, .. } => {
                 return reaches(values, from, least + T::from_f64(level));
             }

@@ -47,6 +47,8 @@ pub struct Session {
     log: String,
     validator: Runner<f32>,
     values: Vec<f32>,
+    /// inf f of the problems of the validation.
+    least: Vec<f32>,
 }
 
 /// What a step brought.
@@ -96,6 +98,11 @@ impl Session {
     /// If θ does not have the length of the model.
     pub fn from_weights(course: Course, theta: Vec<f32>) -> Self {
         let Course { recipe, .. } = course;
+        let least = |index| {
+            let wanted = recipe.loss.counts_from_infimum();
+            let least = wanted.then(|| recipe.family.infimum(VALIDATION, index));
+            least.unwrap_or(0.0) as f32
+        };
         Self {
             course,
             best: theta.clone(),
@@ -106,6 +113,7 @@ impl Session {
             log: HEADER.to_owned(),
             validator: Runner::new(recipe.model, recipe.family, recipe.horizon()),
             values: vec![0.0; course.validation_problems * (recipe.horizon() + 1)],
+            least: (0..course.validation_problems).map(least).collect(),
         }
     }
 
@@ -169,16 +177,18 @@ impl Session {
         })
     }
 
-    /// The mean of f over the steps of fresh runs.
+    /// The mean of the loss over the steps of fresh runs.
     fn validate(&mut self) -> f64 {
         self.validator
             .learned(&self.trainer.theta, VALIDATION, &mut self.values);
+        let Recipe { loss, .. } = self.course.recipe;
         let run = self.course.recipe.horizon() + 1;
-        let values = self
-            .values
-            .chunks_exact(run)
-            .flat_map(|values| &values[1..]);
-        let sum: f64 = values.map(|&f| f64::from(f)).sum();
+        let runs = self.values.chunks_exact(run).zip(&self.least);
+        let of_run = |(values, &least): (&[f32], &f32)| -> f64 {
+            let losses = values[1..].iter().map(|&f| loss.of(f, least));
+            losses.map(f64::from).sum()
+        };
+        let sum: f64 = runs.map(of_run).sum();
         sum / (self.course.validation_problems * (run - 1)).max(1) as f64
     }
 
@@ -209,10 +219,12 @@ impl Session {
             Penalty::None => "none".to_owned(),
             Penalty::Literal { weight } => format!("literal {weight}"),
             Penalty::Guarded { from } => format!("guarded from {from}"),
+            Penalty::Carried { from } => format!("carried from {from}"),
             Penalty::Target { level, from } => format!("target {level} from {from}"),
         };
         [
             ("model", recipe.model.name().to_owned()),
+            ("loss", recipe.loss.name().to_owned()),
             ("penalty", penalty),
             ("feed", format!("{:?}", recipe.feed)),
             ("dim", recipe.family.dim.to_string()),

@@ -1,6 +1,7 @@
 //! One training step: a batch of problems, runs cut into segments, an update of the weights after each.
 //!
-//! The loss of a segment is the mean over the batch of Σ f(x_k)/K over its steps, plus what the [`Penalty`] adds. Each problem is a
+//! The loss of a segment is the mean over the batch of Σ f(x_k)/K over its steps, or of the logarithm of f ([`Loss`]), plus what
+//! the [`Penalty`] adds. Each problem is a
 //! run of dst-core over the segment, with all its states kept, and one backward sweep; problems are spread over the
 //! threads, and their gradients added in the order of the problems. What a step needs is made once: the step itself
 //! allocates nothing.
@@ -11,6 +12,7 @@ use std::sync::Mutex;
 use dst_core::{Error, HeapMemory, Integrator, Map, System};
 
 use super::adam::Adam;
+use super::loss::Loss;
 use super::model::Model;
 use super::optimiser::{self, Feed, Optimiser};
 use super::penalty::{Found, Penalty, Term};
@@ -26,7 +28,9 @@ pub struct Recipe {
     pub model: Model,
     /// Is the gradient fed to it differentiated?
     pub feed: Feed,
-    /// What is added to the loss.
+    /// What is brought down.
+    pub loss: Loss,
+    /// What is added to it.
     pub penalty: Penalty,
     /// What the problems are like.
     pub family: Family,
@@ -46,6 +50,7 @@ impl Recipe {
         Self {
             model,
             feed: Feed::Detached,
+            loss: Loss::Mean,
             penalty: Penalty::None,
             family: Family::new(512, 256),
             batch: 64,
@@ -89,7 +94,7 @@ pub struct Report {
 /// A problem of the batch and where its run stands.
 struct Seat<T> {
     task: Task<T>,
-    /// inf f, if the penalty counts from there.
+    /// inf f, if something counts from there.
     least: T,
     state: Vec<T>,
     /// f(x_0), f(x_1), … as far as the run is.
@@ -189,11 +194,15 @@ impl<T: Real> Trainer<T> {
     /// Draws the problems of the next step: set number `set`.
     pub fn draw(&mut self, set: u64) {
         let Recipe {
-            family, penalty, ..
+            family,
+            loss,
+            penalty,
+            ..
         } = self.recipe;
+        let from_infimum = loss.counts_from_infimum() || penalty.warm_up().is_some();
         each(&mut self.seats, &|index, seat| {
             seat.task.draw(set, index);
-            if penalty.warm_up().is_some() {
+            if from_infimum {
                 seat.least = T::from_f64(family.infimum(set, index));
             }
         });
@@ -232,7 +241,7 @@ impl<T: Real> Trainer<T> {
                 seat.outcome?;
                 add(&mut self.sum, &seat.gradient);
                 for &value in &seat.values[job.first + 1..] {
-                    loss += value;
+                    loss += recipe.loss.of(value, seat.least);
                 }
                 match seat.found {
                     Found::Nothing => {}
@@ -320,10 +329,6 @@ impl<T: Real> Job<'_, T> {
         }
         let from = seat.values.len().saturating_sub(1);
         let weights = &desk.weights;
-        weights[0].set(T::ZERO);
-        weights[1..]
-            .iter()
-            .for_each(|weight| weight.set(self.share()));
         let plan = Map
             .until(-T::MAX)
             .at_most(steps)
@@ -334,8 +339,11 @@ impl<T: Real> Job<'_, T> {
         if self.first == 0 {
             seat.values.push(run.advance(0)?.iterate().value);
         }
-        for _ in 0..steps {
-            seat.values.push(run.advance(1)?.iterate().value);
+        weights[0].set(T::ZERO);
+        for weight in &weights[1..] {
+            let f = run.advance(1)?.iterate().value;
+            weight.set(self.share() * self.recipe.loss.slope(f, seat.least));
+            seat.values.push(f);
         }
         seat.found = if seat.stopped {
             Found::Nothing
@@ -357,6 +365,10 @@ impl<T: Real> Job<'_, T> {
         weights.iter().for_each(|weight| weight.set(T::ZERO));
         self.weigh(weights, term, mean);
         let plan = plan.at_most(term.stop - self.first);
+        let optimiser = match self.penalty {
+            Penalty::Carried { .. } => optimiser.given(term.stop - 1),
+            _ => optimiser,
+        };
         let mut run = plan.record(&optimiser, self.theta, &seat.state, &mut desk.memory)?;
         run.complete()?;
         let gradient = run.adjoint()?.finish()?;

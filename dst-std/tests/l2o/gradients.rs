@@ -63,7 +63,7 @@ fn loss_gradient(model: Model, task: &Task<f64>, feed: Feed, theta: &[f64], x0: 
 }
 
 /// Central differences, extrapolated once.
-fn slope(at: &[f64], place: usize, f: impl Fn(&[f64]) -> f64) -> f64 {
+pub(crate) fn slope(at: &[f64], place: usize, f: impl Fn(&[f64]) -> f64) -> f64 {
     let central = |d: f64| {
         let moved = |d: f64| {
             let mut at = at.to_vec();
@@ -227,6 +227,60 @@ fn of_a_running_loss_with_the_gradient_detached() {
                 part > if model == Model::Dm { 0.0 } else { 1e-5 },
                 "{part:e}"
             );
+        }
+    }
+}
+
+/// f at the end with the last step taken as given: the network has no part in it, and x_N = x_{N−1} + a constant.
+#[test]
+fn with_the_last_step_given() {
+    for model in Model::ALL {
+        let theta = weights(model, 11);
+        for dim in [5, 40] {
+            let (task, x0) = (task(dim, 7), start(dim));
+            let after = |steps: usize, theta: &[f64], x0: &[f64]| {
+                let mut workshop = Workshop::new(dim, 0);
+                let optimiser = Optimiser::new(model, &task, Feed::Full, &mut workshop);
+                let mut state = vec![0.0; optimiser.dims().states];
+                optimiser.start(x0, &mut state);
+                let plan = Map.until(-f64::MAX).at_most(steps);
+                let mut memory = HeapMemory::new(&plan, &optimiser, 1);
+                let mut run = plan.run(&optimiser, theta, &state, &mut memory).unwrap();
+                run.complete().unwrap().iterate().state[optimiser.x_range()].to_vec()
+            };
+            let [before, last] = [STEPS - 1, STEPS].map(|steps| after(steps, &theta, &x0));
+            let step: Vec<f64> = last.iter().zip(&before).map(|(a, b)| a - b).collect();
+            let f = |theta: &[f64], x0: &[f64]| {
+                let x = after(STEPS - 1, theta, x0);
+                let x: Vec<f64> = x.iter().zip(&step).map(|(x, step)| x + step).collect();
+                let mut room =
+                    [task.dim(), task.tape_len(), task.scratch_len()].map(|n| vec![0.0; n]);
+                let [gradient, tape, scratch] = &mut room;
+                task.value_gradient(&x, gradient, tape, scratch)
+            };
+            let mut workshop = Workshop::new(dim, STEPS);
+            let optimiser = Optimiser::new(model, &task, Feed::Full, &mut workshop);
+            let optimiser = optimiser.given(STEPS - 1);
+            let mut state = vec![0.0; optimiser.dims().states];
+            optimiser.start(&x0, &mut state);
+            let at_the_end = |k: usize| f64::from(u8::from(k == STEPS));
+            let plan = Map
+                .until(-f64::MAX)
+                .at_most(STEPS)
+                .running_loss(at_the_end, 0.0);
+            let mut memory = HeapMemory::with_records(&plan, &optimiser, STEPS);
+            let gradient = plan
+                .gradient(&optimiser, &theta, &state, &mut memory)
+                .unwrap();
+            let found = Answer {
+                value: gradient.loss,
+                theta: gradient.theta.to_vec(),
+                x0: gradient.x0[optimiser.x_range()].to_vec(),
+            };
+            let error = (found.value - f(&theta, &x0)).abs();
+            assert!(error < 1e-15, "{error:e}");
+            let name = format!("{} {dim}, last step given", model.name());
+            check(&name, model, &found, &theta, &x0, f);
         }
     }
 }

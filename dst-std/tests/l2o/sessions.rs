@@ -37,6 +37,7 @@ fn resumed_is_as_uninterrupted() {
         (Model::Dm, Penalty::None),
         (Model::RnnProp, Penalty::Literal { weight: 1.0 }),
         (Model::RnnProp, Penalty::Guarded { from: 2 }),
+        (Model::RnnProp, Penalty::Carried { from: 2 }),
         (Model::RnnProp, TARGET),
     ] {
         let course = course(model, penalty);

@@ -1,6 +1,6 @@
 //! A training step against PyTorch: losses and gradients of `peers/torch_reference.py`, and the first step at the paper's size.
 
-use dst_std::l2o::{Family, Feed, Model, Penalty, Recipe, Trainer};
+use dst_std::l2o::{Family, Feed, Loss, Model, Penalty, Recipe, Trainer};
 use dst_std::linalg::{Real, threads};
 use serde_json::Value;
 
@@ -21,6 +21,7 @@ fn errors<T: Real>(case: &Value) -> (f64, f64) {
             "full" => Feed::Full,
             _ => Feed::Detached,
         },
+        loss: Loss::Mean,
         penalty: match text("penalty") {
             "literal" => Penalty::Literal { weight: 1.0 },
             _ => Penalty::None,

@@ -1,10 +1,11 @@
 //! A training step: threads, penalties.
 
 use dst_std::l2o::{
-    Family, Feed, Model, Optimiser, Penalty, Recipe, Report, Task, Trainer, Workshop,
+    Family, Feed, Loss, Model, Optimiser, Penalty, Recipe, Report, Task, Trainer, Workshop,
 };
 use dst_std::linalg::threads;
 
+use crate::gradients::slope;
 use crate::{descending, distance, weights};
 
 /// Problems that [`descending`] solves within the run.
@@ -12,6 +13,7 @@ pub(crate) fn small(model: Model, penalty: Penalty) -> Recipe {
     Recipe {
         model,
         feed: Feed::Detached,
+        loss: Loss::Mean,
         penalty,
         family: Family::new(40, 6),
         batch: 5,
@@ -73,6 +75,7 @@ fn any_number_of_threads_gives_the_same_bits() {
                 (Penalty::None, 6),
                 (Penalty::Literal { weight: 1.0 }, 6),
                 (Penalty::Guarded { from: 0 }, 6),
+                (Penalty::Carried { from: 0 }, 6),
                 (TARGET, 6),
                 (TARGET, 100),
             ] {
@@ -150,6 +153,71 @@ fn the_guarded_penalty_is_the_literal_one_at_the_length_of_the_loss() {
     // Before its time it is not there.
     let (early, before) = first(Penalty::Guarded { from: 3 }, 2);
     assert_eq!((early, before.stops), (plain, 0));
+}
+
+/// The same stops as the guarded one, another direction, the same length.
+#[test]
+fn the_carried_penalty_has_its_own_direction() {
+    let (plain, _) = first(Penalty::None, 0);
+    let (guarded, theirs) = first(Penalty::Guarded { from: 0 }, 0);
+    let (carried, ours) = first(Penalty::Carried { from: 0 }, 0);
+    assert_eq!(
+        (ours.stops, ours.mean_stop),
+        (theirs.stops, theirs.mean_stop)
+    );
+    let norm = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let extra = |v: &[f64]| -> Vec<f64> { v.iter().zip(&plain).map(|(a, b)| a - b).collect() };
+    let (guarded, carried) = (extra(&guarded), extra(&carried));
+    for extra in [&guarded, &carried] {
+        let ratio = norm(extra) / norm(&plain);
+        assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
+    }
+    let apart = distance(&carried, &guarded);
+    println!("{apart}");
+    assert!(apart > 0.01, "{apart}");
+}
+
+/// The mean of ln f, above inf f where there is a minimum: its gradient against differences of the loss that is reported.
+#[test]
+fn the_logarithm_of_f() {
+    for (model, samples) in [(Model::RnnProp, 6), (Model::RnnProp, 100), (Model::Dm, 6)] {
+        let recipe = Recipe {
+            loss: Loss::Log,
+            feed: Feed::Full,
+            family: Family::new(40, samples),
+            segments: 1,
+            steps: 5,
+            ..small(model, Penalty::None)
+        };
+        let at = |theta: &[f64]| {
+            let mut trainer = Trainer::<f64>::new(recipe, theta.to_vec());
+            trainer.draw(0);
+            let loss: f64 = trainer.step(0).unwrap().losses.iter().sum();
+            (loss, trainer)
+        };
+        let theta: Vec<f64> = match model {
+            Model::Dm => weights(model, 3),
+            Model::RnnProp => descending().into_iter().map(f64::from).collect(),
+        };
+        let (loss, trainer) = at(&theta);
+        assert!(loss.is_finite() && loss < 0.0, "{loss}");
+        let gradient = trainer.gradient();
+        let largest = gradient.iter().fold(0.0_f64, |most, g| most.max(g.abs()));
+        for tensor in model.tensors() {
+            for index in [0, tensor.len() / 2] {
+                let place = tensor.place(index);
+                let difference = slope(&theta, place, |theta| at(theta).0);
+                let error = (gradient[place] - difference).abs() / largest;
+                assert!(
+                    error < 1e-6,
+                    "{} {}: {:e} against {difference:e}, largest {largest:e}",
+                    model.name(),
+                    tensor.name,
+                    gradient[place]
+                );
+            }
+        }
+    }
 }
 
 /// The target penalty puts weight on f at the stop alone, above inf f where there is a minimum, and has the length of the loss.

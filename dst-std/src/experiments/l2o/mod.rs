@@ -103,6 +103,8 @@ pub enum Kind {
     Literal,
     /// The same with the guarded penalty.
     Guarded,
+    /// The same with the guarded penalty, the last step taken as given.
+    Carried,
     /// The same with the time to a level of f.
     Target,
 }
@@ -115,6 +117,7 @@ impl Kind {
             (Model::Dm, _) => Self::Dm,
             (_, Some("literal")) => Self::Literal,
             (_, Some("guarded")) => Self::Guarded,
+            (_, Some("carried")) => Self::Carried,
             (_, Some("target")) => Self::Target,
             _ => Self::Plain,
         }
@@ -127,6 +130,7 @@ impl Kind {
             Self::Plain => "RNNprop",
             Self::Literal => "RNNprop-Time, literal",
             Self::Guarded => "RNNprop-Time, guarded",
+            Self::Carried => "RNNprop-Time, carried",
             Self::Target => "RNNprop-Time, target",
         }
     }
