@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::l2o::{
-    ASSETS, Asset, Contest, Course, EPSILON, Family, Feed, Model, Penalty, Recipe, Score, Session,
-    Trained,
+    ASSETS, Asset, Contest, Course, EPSILON, Family, Feed, Loss, Model, Penalty, Recipe, Score,
+    Session, Trained,
 };
 use crate::report::{Section, Task};
 
@@ -50,8 +50,9 @@ impl Config {
 
     /// Small networks, trained now.
     pub fn quick(seed: u64) -> Self {
-        let course = |model, penalty| Course {
+        let course = |model, loss, penalty| Course {
             recipe: Recipe {
+                loss,
                 penalty,
                 family: separable(32),
                 batch: 8,
@@ -68,10 +69,12 @@ impl Config {
         Self {
             contests: contests(32, 32, 200),
             courses: vec![
-                course(Model::Dm, Penalty::None),
-                course(Model::RnnProp, Penalty::None),
-                course(Model::RnnProp, Penalty::Literal { weight: 1.0 }),
-                course(Model::RnnProp, Penalty::Guarded { from: 40 }),
+                course(Model::Dm, Loss::Mean, Penalty::None),
+                course(Model::RnnProp, Loss::Mean, Penalty::None),
+                course(Model::RnnProp, Loss::Mean, Penalty::Literal { weight: 1.0 }),
+                course(Model::RnnProp, Loss::Mean, Penalty::Guarded { from: 40 }),
+                course(Model::RnnProp, Loss::Log, Penalty::None),
+                course(Model::RnnProp, Loss::Log, Penalty::Carried { from: 40 }),
             ],
             fields: search::small(seed),
         }
@@ -107,14 +110,21 @@ pub enum Kind {
     Carried,
     /// The same with the time to a level of f.
     Target,
+    /// L2O-RNNprop trained on ln f.
+    Log,
+    /// The same with a penalty.
+    LogTime,
 }
 
 impl Kind {
     /// Of a network, as its file tells.
     pub fn of(trained: &Trained) -> Self {
-        let penalty = trained.notes.get("penalty").map_or("", String::as_str);
-        match (trained.model, penalty.split(' ').next()) {
+        let note = |key: &str| trained.notes.get(key).map_or("", String::as_str);
+        let log = note("loss") == Loss::Log.name();
+        match (trained.model, note("penalty").split(' ').next()) {
             (Model::Dm, _) => Self::Dm,
+            (_, Some("none")) if log => Self::Log,
+            _ if log => Self::LogTime,
             (_, Some("literal")) => Self::Literal,
             (_, Some("guarded")) => Self::Guarded,
             (_, Some("carried")) => Self::Carried,
@@ -132,6 +142,8 @@ impl Kind {
             Self::Guarded => "RNNprop-Time, guarded",
             Self::Carried => "RNNprop-Time, carried",
             Self::Target => "RNNprop-Time, target",
+            Self::Log => "RNNprop, ln f",
+            Self::LogTime => "RNNprop-Time, ln f",
         }
     }
 }
