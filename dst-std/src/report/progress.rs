@@ -1,38 +1,42 @@
 //! How far a long computation is, and how to end it early.
 //!
-//! Bars go to standard error, only if that is a terminal, and only for what takes longer than two seconds. The first
-//! Ctrl-C raises a flag that experiments poll, so that what is finished is kept; the second ends the program at once.
+//! Bars go to standard error, for what takes longer than two seconds; where that is no terminal but a file, a line goes there every minute
+//! instead. The first Ctrl-C raises a flag that experiments poll, so that what is finished is kept; the second ends the program at once.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// What is done sooner than this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Between two lines in a file.
+const PERIOD: Duration = Duration::from_secs(60);
 
 /// The bars of a program; clones draw on the same terminal.
 #[derive(Clone, Debug)]
 pub struct Progress {
     bars: MultiProgress,
+    /// Is there something to write lines to?
+    lines: bool,
 }
 
 impl Progress {
-    /// Bars on standard error; none if it is no terminal.
+    /// Bars on standard error, or lines if it is no terminal.
     pub fn new() -> Self {
-        Self::on(ProgressDrawTarget::stderr())
-    }
-
-    /// No bars.
-    pub fn hidden() -> Self {
-        Self::on(ProgressDrawTarget::hidden())
-    }
-
-    fn on(target: ProgressDrawTarget) -> Self {
         Self {
-            bars: MultiProgress::with_draw_target(target),
+            bars: MultiProgress::with_draw_target(ProgressDrawTarget::stderr()),
+            lines: !std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Neither.
+    pub fn hidden() -> Self {
+        Self {
+            bars: MultiProgress::with_draw_target(ProgressDrawTarget::hidden()),
+            lines: false,
         }
     }
 
@@ -44,6 +48,7 @@ impl Progress {
             inner: Arc::new(Inner {
                 bar: bar.with_message(name.into()),
                 bars: self.bars.clone(),
+                lines: self.lines.then(|| Mutex::new(Instant::now())),
                 started: Instant::now(),
                 shown: Once::new(),
             }),
@@ -72,6 +77,8 @@ pub struct Task {
 struct Inner {
     bar: ProgressBar,
     bars: MultiProgress,
+    /// When the last line was written.
+    lines: Option<Mutex<Instant>>,
     started: Instant,
     shown: Once,
 }
@@ -82,10 +89,20 @@ impl Task {
         let Inner {
             bar,
             bars,
+            lines,
             started,
             shown,
         } = &*self.inner;
         bar.inc(u64::try_from(parts).unwrap_or(u64::MAX));
+        if let Some(mut last) = lines.as_ref().and_then(|last| last.lock().ok())
+            && last.elapsed() >= PERIOD
+        {
+            *last = Instant::now();
+            let (done, total) = (bar.position(), bar.length().unwrap_or(0));
+            let line = line(&bar.message(), done, total, bar.eta());
+            // There may be no room, or nobody to read: the work goes on.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
         if !shown.is_completed() && started.elapsed() >= PATIENCE {
             shown.call_once(|| {
                 // The template is our own: if it were wrong, the plain style of the library would do.
@@ -109,6 +126,12 @@ impl Task {
     pub fn done(&self) -> usize {
         usize::try_from(self.inner.bar.position()).unwrap_or(usize::MAX)
     }
+}
+
+/// How far it is, in one line.
+fn line(name: &str, done: u64, total: u64, left: Duration) -> String {
+    let minutes = left.as_secs().div_ceil(60);
+    format!("{name}: {done} of {total}, {minutes} min left")
 }
 
 impl Drop for Inner {
@@ -181,6 +204,13 @@ mod tests {
             }
         });
         assert_eq!(task.done(), 400);
+    }
+
+    #[test]
+    fn lines() {
+        let left = Duration::from_secs(61);
+        let line = line("training, loss 1e-2", 30, 500, left);
+        assert_eq!(line, "training, loss 1e-2: 30 of 500, 2 min left");
     }
 
     #[test]
