@@ -190,7 +190,8 @@ pub trait System<S: Scalar> {
     }
 
     /// Are all of these finite? Asked of every cotangent, and of the states of a [`Map`](crate::Map). A system that works with wider
-    /// vectors than the engine was compiled for may know it sooner.
+    /// vectors than the engine was compiled for may know it sooner; one some of whose entries tell of all others may look at those
+    /// alone. What a sweep hands over in the end is looked at in full.
     #[inline(always)]
     fn all_finite(&self, values: &[S]) -> bool {
         S::all_finite(values)

@@ -275,7 +275,7 @@ fn train_here(args: &Train) -> Result<(), Failure> {
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
     let progress = args.speech.progress();
     let task = progress.task("training", course.steps);
-    task.advance(session.done());
+    task.skip(session.done());
     let save_best = |session: &Session| {
         let best = session.best().to_bytes()?;
         write_file(&weights, &best).and_then(|()| write_file(&log, session.log().as_bytes()))

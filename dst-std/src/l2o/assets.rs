@@ -5,7 +5,7 @@ use super::weights::Trained;
 /// A network that comes with the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
-    /// As the command line knows it: model, penalty, seed.
+    /// As the command line knows it: model, loss, penalty, seed.
     pub name: &'static str,
     bytes: &'static [u8],
 }
@@ -29,6 +29,12 @@ assets! {
     "rnnprop-guarded-1",
     "rnnprop-guarded-2",
     "rnnprop-guarded-3",
+    "rnnprop-log-1",
+    "rnnprop-log-2",
+    "rnnprop-log-3",
+    "rnnprop-log-carried-1",
+    "rnnprop-log-carried-2",
+    "rnnprop-log-carried-3",
 }
 
 impl Asset {
@@ -55,12 +61,17 @@ mod tests {
         for asset in ASSETS {
             let trained = asset.load();
             let note = |key: &str| trained.notes.get(key).cloned().unwrap_or_default();
-            let penalty = note("penalty");
-            let penalty = match penalty.split(' ').next() {
-                Some("none") | None => String::new(),
-                Some(penalty) => format!("-{penalty}"),
-            };
-            let name = format!("{}{penalty}-{}", trained.model.name(), note("seed"));
+            let mut name = trained.model.name().to_owned();
+            // The first ones were trained when there was one loss, and do not name it.
+            for (key, usual) in [("loss", "mean"), ("penalty", "none")] {
+                let note = note(key);
+                if let Some(word) = note.split_whitespace().next()
+                    && word != usual
+                {
+                    name += &format!("-{word}");
+                }
+            }
+            let name = format!("{name}-{}", note("seed"));
             assert_eq!(name, asset.name);
             assert_eq!(
                 (note("dim"), note("batch")),

@@ -4,7 +4,7 @@
 //! instead. The first Ctrl-C raises a flag that experiments poll, so that what is finished is kept; the second ends the program at once.
 
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,7 @@ impl Progress {
                 bar: bar.with_message(name.into()),
                 bars: self.bars.clone(),
                 lines: self.lines.then(|| Mutex::new(Instant::now())),
+                skipped: AtomicU64::new(0),
                 started: Instant::now(),
                 shown: Once::new(),
             }),
@@ -79,6 +80,8 @@ struct Inner {
     bars: MultiProgress,
     /// When the last line was written.
     lines: Option<Mutex<Instant>>,
+    /// Parts that were done before it began.
+    skipped: AtomicU64,
     started: Instant,
     shown: Once,
 }
@@ -90,6 +93,7 @@ impl Task {
             bar,
             bars,
             lines,
+            skipped,
             started,
             shown,
         } = &*self.inner;
@@ -99,7 +103,8 @@ impl Task {
         {
             *last = Instant::now();
             let (done, total) = (bar.position(), bar.length().unwrap_or(0));
-            let line = line(&bar.message(), done, total, bar.eta());
+            let skipped = skipped.load(Ordering::Relaxed);
+            let line = line(&bar.message(), [skipped, done, total], started.elapsed());
             // There may be no room, or nobody to read: the work goes on.
             let _ = writeln!(std::io::stderr(), "{line}");
         }
@@ -117,6 +122,14 @@ impl Task {
         }
     }
 
+    /// So many parts were done before it began: they tell nothing of how long the others take.
+    pub fn skip(&self, parts: usize) {
+        let parts = u64::try_from(parts).unwrap_or(u64::MAX);
+        self.inner.skipped.fetch_add(parts, Ordering::Relaxed);
+        self.inner.bar.inc(parts);
+        self.inner.bar.reset_eta();
+    }
+
     /// Shows other words beside the bar.
     pub fn say(&self, words: impl Into<String>) {
         self.inner.bar.set_message(words.into());
@@ -128,9 +141,10 @@ impl Task {
     }
 }
 
-/// How far it is, in one line.
-fn line(name: &str, done: u64, total: u64, left: Duration) -> String {
-    let minutes = left.as_secs().div_ceil(60);
+/// How far it is after this time, in one line.
+fn line(name: &str, [skipped, done, total]: [u64; 3], elapsed: Duration) -> String {
+    let each = elapsed.as_secs_f64() / done.saturating_sub(skipped).max(1) as f64;
+    let minutes = (each * total.saturating_sub(done) as f64 / 60.0).ceil();
     format!("{name}: {done} of {total}, {minutes} min left")
 }
 
@@ -208,9 +222,13 @@ mod tests {
 
     #[test]
     fn lines() {
-        let left = Duration::from_secs(61);
-        let line = line("training, loss 1e-2", 30, 500, left);
-        assert_eq!(line, "training, loss 1e-2: 30 of 500, 2 min left");
+        let minute = Duration::from_secs(60);
+        let at = |parts| line("training, loss 1e-2", parts, minute);
+        let told = |parts: &str| format!("training, loss 1e-2: {parts} min left");
+        assert_eq!(at([0, 30, 500]), told("30 of 500, 16"));
+        assert_eq!(at([20, 30, 500]), told("30 of 500, 47"));
+        assert_eq!(at([0, 0, 5]), told("0 of 5, 5"));
+        assert_eq!(at([5, 5, 5]), told("5 of 5, 0"));
     }
 
     #[test]
