@@ -307,6 +307,45 @@ fn checkpoints_that_are_of_no_use() {
     works(&out, &["--steps", "3", "--resume"]);
 }
 
+/// From weights of another training, or of the program; cut in two, it ends with the same bytes.
+#[test]
+fn a_training_that_begins_from_weights() {
+    let scratch = Scratch::new("from");
+    let [first, whole, cut, other] =
+        ["first", "whole", "cut", "other"].map(|name| scratch.path(&format!("{name}.safetensors")));
+    works(&first, &["--steps", "3", "--loss", "log"]);
+    let notes = |out: &str| Trained::load(Path::new(out)).unwrap().notes;
+    let begun = notes(&first);
+    assert_eq!(
+        [&begun["loss"], &begun["start"]].map(String::as_str),
+        ["log", "random"]
+    );
+    let mut arguments = vec!["--loss", "log", "--penalty", "carried", "--warm-up", "0"];
+    arguments.extend(["--rate", "3e-4", "--from", first.as_str()]);
+    let with = |more: &[&'static str]| -> Vec<&str> { [&arguments, more].concat() };
+    works(&whole, &with(&["--steps", "6"]));
+    assert_ne!(notes(&whole)["start"], "random");
+    works(&cut, &with(&["--steps", "3"]));
+    works(&cut, &with(&["--steps", "6", "--resume"]));
+    assert!(contents(&cut) == contents(&whole));
+    arguments.pop();
+    arguments.push("rnnprop-1");
+    refuses(
+        &cut,
+        &[arguments.as_slice(), &["--steps", "9", "--resume"]].concat(),
+        2,
+        &["did not begin from --from rnnprop-1", "--out"],
+    );
+    assert!(contents(&cut) == contents(&whole));
+    for (from, code, word) in [
+        ("dm-1", 2, "--from must name weights of --model rnnprop"),
+        ("nothing", 1, "'nothing'"),
+    ] {
+        refuses(&other, &["--from", from], code, &[word]);
+    }
+    assert_eq!(scratch.names().len(), 9, "{:?}", scratch.names());
+}
+
 /// Numbers that are not finite: a sentence, and what was there before remains.
 #[test]
 fn a_training_that_fails() {

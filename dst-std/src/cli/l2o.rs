@@ -27,7 +27,9 @@ Examples:
   dst l2o test --weights mine.safetensors --dim 2048 --samples 1024
   dst l2o train --out mine.safetensors                  500 steps; a quarter of an hour on two cores
   dst l2o train --out mine.safetensors --resume         goes on where it was killed
+  dst l2o train --loss log --out log.safetensors        on ln f: lower in the end
   dst l2o train --penalty guarded --out guarded.safetensors
+  dst l2o train --from rnnprop-1 --rate 3e-4 --steps 100 --seed 9 --out tuned.safetensors
   dst l2o bench --json")]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -135,7 +137,8 @@ struct Train {
     /// The network: dm (11551 weights) or rnnprop (15001).
     #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = choice::<ModelName>)]
     model: ModelName,
-    /// What is brought down over a run: the mean of f, as published, or of its logarithm, which has the network go on where f is small.
+    /// What is brought down over a run: mean, the mean of f, as published; log, the mean of ln f, with which the network learns to go on
+    /// where f is small.
     #[arg(long, value_name = "L", default_value = "mean", value_parser = choice::<LossName>)]
     loss: LossName,
     /// What is added to the loss: none; literal, the stopping time as the paper has it, or a number, which is its weight;
@@ -172,6 +175,9 @@ struct Train {
     /// Steps between two validations.
     #[arg(long, value_name = "N", default_value = "25", value_parser = positive_count, allow_hyphen_values = true)]
     validate_every: usize,
+    /// Begin from these weights, a file or a network of the program (rnnprop-1), instead of random ones.
+    #[arg(long, value_name = "FILE|NAME")]
+    from: Option<String>,
     /// Where the weights go.
     #[arg(long, value_name = "FILE.safetensors")]
     out: PathBuf,
@@ -267,11 +273,28 @@ fn train_here(args: &Train) -> Result<(), Failure> {
         )));
     }
     let started = Instant::now();
-    let mut session = if args.resume {
-        resume(course, &checkpoint)?
-    } else {
-        Session::new(course)
+    let from = args
+        .from
+        .as_ref()
+        .map(|name| start(name, course.recipe.model));
+    let from = from.transpose()?;
+    let begin = || match &from {
+        Some(theta) => Session::from_weights(course, theta.clone()),
+        None => Session::new(course),
     };
+    let mut session = if args.resume {
+        resume(course, &checkpoint, begin)?
+    } else {
+        begin()
+    };
+    if let (Some(name), Some(theta)) = (&args.from, &from)
+        && session.start() != Session::start_of(theta)
+    {
+        return Err(Failure::Usage(format!(
+            "the checkpoint '{}' belongs to a training that did not begin from --from {name}; leave it out, or choose another --out",
+            checkpoint.display()
+        )));
+    }
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
     let progress = args.speech.progress();
     let task = progress.task("training", course.steps);
@@ -364,10 +387,14 @@ struct Summary {
 }
 
 /// Goes on from a checkpoint. Without one the training was killed before it made its first, and begins again.
-fn resume(course: Course, checkpoint: &Path) -> Result<Session, Failure> {
+fn resume(
+    course: Course,
+    checkpoint: &Path,
+    begin: impl FnOnce() -> Session,
+) -> Result<Session, Failure> {
     let bytes = match std::fs::read(checkpoint) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Session::new(course)),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(begin()),
         Err(error) => {
             return Err(Failure::NoAnswer(format!(
                 "the checkpoint '{}' cannot be read: {}; start without --resume",
@@ -414,14 +441,29 @@ fn networks(names: &[String]) -> Result<Vec<(String, Trained)>, Failure> {
             .map(|asset| (asset.name.to_owned(), asset.load()))
             .collect());
     }
-    let load = |name: &String| {
-        let trained = match Asset::named(name) {
-            Some(asset) => asset.load(),
-            None => Trained::load(Path::new(name)).map_err(Failure::NoAnswer)?,
-        };
-        Ok((name.clone(), trained))
-    };
-    names.iter().map(load).collect()
+    let with_name = |name: &String| Ok((name.clone(), load(name)?));
+    names.iter().map(with_name).collect()
+}
+
+/// A network of the program, or of a file.
+fn load(name: &str) -> Result<Trained, Failure> {
+    match Asset::named(name) {
+        Some(asset) => Ok(asset.load()),
+        None => Trained::load(Path::new(name)).map_err(Failure::NoAnswer),
+    }
+}
+
+/// The weights that a training of this model begins from.
+fn start(name: &str, model: Model) -> Result<Vec<f32>, Failure> {
+    let trained = load(name)?;
+    if trained.model == model {
+        return Ok(trained.theta);
+    }
+    Err(Failure::Usage(format!(
+        "--from must name weights of --model {}, got '{name}', which holds those of {}",
+        model.name(),
+        trained.model.name()
+    )))
 }
 
 fn test(args: &Test) -> Result<(), Failure> {

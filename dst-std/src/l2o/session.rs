@@ -39,6 +39,8 @@ pub struct Course {
 /// A training under way.
 pub struct Session {
     course: Course,
+    /// What it began from: random weights, or a digest of others.
+    start: String,
     trainer: Trainer<f32>,
     done: usize,
     best: Vec<f32>,
@@ -68,6 +70,9 @@ const HEADER: &str = "step,loss,f_at_end,stops,flat_stops,mean_stop,validation\n
 const VECTORS: [&str; 4] = ["theta", "first", "second", "best"];
 /// The remark that tells whether the vectors and the other remarks are as they were written.
 const DIGEST: &str = "digest";
+/// The remark on what a training began from, and what it says of random weights.
+const START: &str = "start";
+const RANDOM: &str = "random";
 
 /// FNV-1a over vectors and remarks: any byte that changes alone changes it.
 fn digest<'a>(vectors: impl IntoIterator<Item = &'a [u8]>, notes: &'a Notes) -> String {
@@ -89,7 +94,21 @@ impl Session {
     pub fn new(course: Course) -> Self {
         let stream = INITIAL.wrapping_add(course.seed);
         let theta = course.recipe.model.initial(stream, |tensor| tensor.spread);
-        Self::from_weights(course, theta)
+        Self {
+            start: RANDOM.to_owned(),
+            ..Self::from_weights(course, theta)
+        }
+    }
+
+    /// What a training that begins from these weights calls its beginning.
+    pub fn start_of(theta: &[f32]) -> String {
+        let bytes = bytes_of(theta.iter().copied());
+        digest([bytes.as_slice()], &Notes::new())
+    }
+
+    /// What it began from, as [`start_of`](Self::start_of) tells.
+    pub fn start(&self) -> &str {
+        &self.start
     }
 
     /// From given weights.
@@ -105,6 +124,7 @@ impl Session {
         };
         Self {
             course,
+            start: Self::start_of(&theta),
             best: theta.clone(),
             trainer: Trainer::new(recipe, theta),
             done: 0,
@@ -235,6 +255,7 @@ impl Session {
             ("steps_per_segment", recipe.steps.to_string()),
             ("rate", recipe.rate.to_string()),
             ("seed", seed.to_string()),
+            (START, self.start.clone()),
         ]
         .map(|(key, value)| (key.to_owned(), value))
         .into()
@@ -275,6 +296,9 @@ impl Session {
             return Err("is damaged: its digest is that of another content".to_owned());
         }
         let mut session = Self::new(course);
+        if let Some(start) = notes.get(START) {
+            session.start.clone_from(start);
+        }
         for (key, value) in session.notes() {
             let there = notes.get(&key);
             // A guarded training may go on from a plain one that has not reached its first penalty.
