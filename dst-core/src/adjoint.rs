@@ -153,7 +153,8 @@ where
             finish,
             count,
             action: reversal.next_action(),
-            step: steps.saturating_sub(1),
+            // Without a step there is nothing to pull back, and nobody asks.
+            step: steps.wrapping_sub(1),
             known: Known::Record,
             first: 0,
             x0_gradient: goal.x0_gradient,
@@ -248,8 +249,7 @@ where
                         .load(slot, work.cur, work.record)
                         .map_err(|_| Error::Store { slot })?;
                     self.state.step = step;
-                    let recorded = self.keeps_records || work.record.is_empty();
-                    self.state.known = if recorded {
+                    self.state.known = if self.keeps_records {
                         Known::Record
                     } else {
                         Known::State
@@ -328,7 +328,7 @@ where
     fn running(&self) -> Progress {
         // The next action is asked for ahead: a pull that is still to come counts as done in the reversal.
         let ahead = usize::from(matches!(self.state.action, Action::Pull { .. }));
-        let left = self.reversal.remaining().saturating_add(ahead);
+        let left = self.reversal.remaining().wrapping_add(ahead);
         Progress::Running {
             remaining: left.saturating_sub(self.state.first),
         }
@@ -354,7 +354,7 @@ where
         self.engine.evaluate(self.state.step);
         if !self.engine.step(self.state.step) {
             return Err(Error::NonFinite {
-                step: self.state.step.saturating_add(1),
+                step: self.state.step.wrapping_add(1),
             });
         }
         self.state.count.rate += I::STAGES;

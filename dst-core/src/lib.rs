@@ -123,6 +123,7 @@ pub mod methods;
 pub mod mpc;
 mod objective;
 mod plan;
+mod rows;
 mod run;
 mod scalar;
 mod seeds;
@@ -133,7 +134,7 @@ mod tangent;
 mod workspace;
 
 pub use adjoint::{Adjoint, AdjointState};
-pub use checkpoint::{Mark, Slots, Store, StoreFault};
+pub use checkpoint::{Mark, Slots, Store, StoreFault, Vacant};
 pub use crossing::{Condition, Crossing};
 pub use dual::Dual;
 pub use error::{Argument, Error};

@@ -224,7 +224,7 @@ impl<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy> Plan<S, I, W> {
         exact(Argument::Slots, state.slots, marks.len())?;
         let engine = self.engine(system, theta, x0, rows, params)?;
         let (states, record) = record_shape::<S, I>(engine.dims);
-        let keeps_records = store.prepare(marks.len(), states, record)?;
+        let keeps_records = store.prepare(marks.len(), states, record)? || record == 0;
         let reversal = state.reversal(marks).ok_or(Error::NoSlots)?;
         Ok(Adjoint::resumed(
             state,

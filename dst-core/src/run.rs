@@ -13,6 +13,7 @@ use crate::error::{Argument, Error};
 use crate::integrator::{Integrator, split_mut};
 use crate::loss::Weights;
 use crate::plan::Goal;
+use crate::rows::{InPlace, Keep, Rows};
 use crate::scalar::{Scalar, copy};
 use crate::stop::{Iterate, Status};
 use crate::system::{Point, Reading, System};
@@ -24,6 +25,20 @@ pub trait Recorder<S: Scalar>: sealed::Sealed {
     /// is used again, when the run is known to go on past x_{k+1}. The last state before a stop is never seen; it is
     /// still at hand.
     fn visit(&mut self, step: usize, state: &[S], record: &[S]) -> Result<(), Error>;
+
+    /// From `steps` on, may the run write its states where they are kept? Then until the second number of steps at most, and the states
+    /// that it passes must be [noted](Self::note).
+    #[doc(hidden)]
+    fn in_place(&mut self, steps: usize, end: usize) -> Option<(InPlace<'_, S>, usize)> {
+        let _ = (steps, end);
+        None
+    }
+
+    /// So many more states are kept where they are.
+    #[doc(hidden)]
+    fn note(&mut self, states: usize) {
+        let _ = states;
+    }
 }
 
 mod sealed {
@@ -60,7 +75,8 @@ impl<'m, St> Recording<'m, St> {
     where
         St: Store<S>,
     {
-        let keeps_records = store.prepare(schedule.slots(), state, record)?;
+        // Of nothing, everything is kept.
+        let keeps_records = store.prepare(schedule.slots(), state, record)? || record == 0;
         Ok(Self {
             schedule,
             store,
@@ -80,7 +96,27 @@ impl<S: Scalar, St: Store<S>> Recorder<S> for Recording<'_, St> {
             .save(slot, state, record)
             .map_err(|_| Error::Store { slot })
     }
+
+    fn in_place(&mut self, steps: usize, end: usize) -> Option<(InPlace<'_, S>, usize)> {
+        // At the end two states beyond the last that is visited have a slot, too.
+        let end = end.min(self.schedule.slots().saturating_sub(2));
+        let worth = end.saturating_sub(steps) >= WORTH_MOVING;
+        if !(worth && self.keeps_records && self.schedule.stores_all()) {
+            return None;
+        }
+        let vacant = self.store.vacate(self.schedule.next_save())?;
+        Some((InPlace::new(vacant, steps > 0), end))
+    }
+
+    fn note(&mut self, states: usize) {
+        for _ in 0..states {
+            self.schedule.save();
+        }
+    }
 }
+
+/// A run that goes so far writes its states where they are kept. To begin and to end that costs up to six copies.
+const WORTH_MOVING: usize = 8;
 
 /// How a run stands, without the views that [`Status`] carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,135 +324,42 @@ where
         }
         if criterion > self.goal.epsilon && criterion.is_finite() {
             self.state.best = criterion;
-            if self.goal.max_steps == 0 {
-                Phase::StepLimit
-            } else {
-                Phase::Running
-            }
+            Phase::Running
         } else {
             self.stop()
         }
     }
 
-    /// Steps until `end` or a stop: the loop in which all the time is spent.
-    ///
-    /// Every slice is cut once more to the length that the system declares: where that is a constant, the compiler unrolls
-    /// the vector loops and drops their bounds. The readings are cells because they then stay in memory: a register would
-    /// be saved and restored around every call into the system.
+    /// Steps until `end` or a stop.
     fn burst(&mut self, end: usize) -> Phase {
-        let Engine {
-            system,
-            integrator,
-            theta,
-            t0,
-            work,
-            ..
-        } = &mut self.engine;
-        let (system, theta, t0) = (*system, *theta, *t0);
-        let (dims, h) = (system.dims(), integrator.step_size());
-        let record_len = record_len(dims, I::STAGES);
-        let (
-            Some(theta),
-            Some(mut cur),
-            Some(mut prev),
-            Some(mut rate),
-            Some(mut record),
-            Some(mut record_prev),
-            Some(scratch),
-        ) = (
-            theta.get(..dims.params),
-            work.cur.get_mut(..dims.states),
-            work.prev.get_mut(..dims.states),
-            work.rate.get_mut(..dims.states),
-            work.record.get_mut(..record_len),
-            work.record_prev.get_mut(..record_len),
-            work.scratch.get_mut(..dims.scratch),
-        )
-        else {
-            // The lengths were checked at the door: the system has changed its mind since.
-            return Phase::Failed(Error::Length {
-                argument: Argument::X0,
-                needed: dims.states,
-                given: self.engine.x0.len(),
-            });
-        };
-        let first = self.state.steps;
-        let mut steps = first;
-        let state = &mut self.state;
-        let (criterion, previous) = (
-            Cell::from_mut(&mut state.criterion),
-            Cell::from_mut(&mut state.previous),
-        );
-        let best = Cell::from_mut(&mut state.best);
-        // J of the iterate in `lambda`. Every improvement makes it differ from the best, at no cost on the common path.
-        let mut kept = if state.best_is_current {
-            S::NAN
-        } else {
-            best.get()
-        };
-        let epsilon = self.goal.epsilon;
-        let mut t = t0 + S::from_count(steps) * h;
-        let phase = loop {
-            if steps >= end {
-                break Phase::Running;
+        let Self {
+            engine,
+            recorder,
+            weights,
+            goal,
+            state,
+        } = self;
+        if I::REPLACES
+            && let Some((mut slots, end)) = recorder.in_place(state.steps, end)
+        {
+            let phase = stretch(engine, weights, goal, state, &mut slots, end);
+            let kept = slots.kept;
+            recorder.note(kept);
+            if phase != Phase::Running {
+                return self.conclude(phase);
             }
-            // x_{k−1} is about to be overwritten.
-            if let Some(before) = steps.checked_sub(1)
-                && let Err(error) = self.recorder.visit(before, prev, record_prev)
-            {
-                break Phase::Failed(error);
-            }
-            let at = Point { theta, x: cur, t };
-            let finite = if I::REPLACES {
-                swap(&mut prev, &mut rate);
-                system.all_finite(prev)
-            } else {
-                integrator.step(system, at, rate, record, prev, scratch)
-            };
-            if !finite {
-                break Phase::Failed(Error::NonFinite {
-                    step: steps.saturating_add(1),
-                });
-            }
-            swap(&mut cur, &mut prev);
-            swap(&mut record, &mut record_prev);
-            steps = steps.wrapping_add(1);
-            previous.set(criterion.get());
-            t = t0 + S::from_count(steps) * h;
-            let at = Point { theta, x: cur, t };
-            let (tape, _) = split_mut(record, dims.tape);
-            let reading = system.rate(at, rate, tape, scratch);
-            let j = reading.criterion;
-            criterion.set(j);
-            let mut sound = true;
-            if W::ACTIVE {
-                state.value = reading.loss;
-                sound = add_loss(&self.weights, steps, reading.loss, &mut state.loss);
-            }
-            // Two comparisons on the common path; NaN fails the first, +∞ the second.
-            if j > epsilon && j < best.get() && sound {
-                best.set(j);
-                continue;
-            }
-            if kept != best.get() {
-                // The iterate just left was the best: keep it.
-                kept = best.get();
-                copy(work.lambda, prev);
-            }
-            if !sound {
-                break Phase::Failed(Error::NonFinite { step: steps });
-            }
-            if !(j > epsilon && j.is_finite()) {
-                break Phase::Reached;
-            }
-        };
-        state.steps = steps;
-        state.best_is_current = kept != state.best;
+        }
+        let first = state.steps;
+        let phase = stretch(engine, weights, goal, state, &mut &mut *recorder, end);
         // The names were swapped at every step.
-        self.engine.follow(steps.wrapping_sub(first));
+        engine.follow(state.steps.wrapping_sub(first));
+        self.conclude(phase)
+    }
+
+    fn conclude(&mut self, phase: Phase) -> Phase {
         match phase {
             Phase::Reached => self.stop(),
-            Phase::Running if steps >= self.goal.max_steps => Phase::StepLimit,
+            Phase::Running if self.state.steps >= self.goal.max_steps => Phase::StepLimit,
             phase => phase,
         }
     }
@@ -431,6 +374,158 @@ where
         state.best_is_current = true;
         Phase::Reached
     }
+}
+
+/// Steps until `end` or a stop: the loop in which all the time is spent.
+///
+/// Every slice is cut once more to the length that the system declares: where that is a constant, the compiler unrolls
+/// the vector loops and drops their bounds. The readings are cells because they then stay in memory: a register would
+/// be saved and restored around every call into the system.
+#[inline(always)]
+fn stretch<'a, S, Y, I, W>(
+    engine: &'a mut Engine<'_, '_, S, Y, I>,
+    weights: &W,
+    goal: &Goal<S>,
+    state: &mut RunState<S>,
+    keep: &mut impl Keep<'a, S>,
+    end: usize,
+) -> Phase
+where
+    S: Scalar,
+    Y: System<S> + ?Sized,
+    I: Integrator<S>,
+    W: Weights<S>,
+{
+    let Engine {
+        system,
+        integrator,
+        theta,
+        t0,
+        work,
+        x0,
+        ..
+    } = engine;
+    let (system, theta, t0) = (*system, *theta, *t0);
+    let (dims, h) = (system.dims(), integrator.step_size());
+    let record_len = record_len(dims, I::STAGES);
+    let (
+        Some(theta),
+        Some(cur),
+        Some(prev),
+        Some(rate),
+        Some(record),
+        Some(record_prev),
+        Some(scratch),
+    ) = (
+        theta.get(..dims.params),
+        work.cur.get_mut(..dims.states),
+        work.prev.get_mut(..dims.states),
+        work.rate.get_mut(..dims.states),
+        work.record.get_mut(..record_len),
+        work.record_prev.get_mut(..record_len),
+        work.scratch.get_mut(..dims.scratch),
+    )
+    else {
+        // The lengths were checked at the door: the system has changed its mind since.
+        return Phase::Failed(Error::Length {
+            argument: Argument::X0,
+            needed: dims.states,
+            given: x0.len(),
+        });
+    };
+    let mut rows = Rows {
+        cur,
+        prev,
+        rate,
+        record,
+        record_prev,
+    };
+    let mut steps = state.steps;
+    let (criterion, previous) = (
+        Cell::from_mut(&mut state.criterion),
+        Cell::from_mut(&mut state.previous),
+    );
+    let best = Cell::from_mut(&mut state.best);
+    // J of the iterate in `lambda`. Every improvement makes it differ from the best, at no cost on the common path.
+    let mut kept = if state.best_is_current {
+        S::NAN
+    } else {
+        best.get()
+    };
+    let epsilon = goal.epsilon;
+    let mut t = t0 + S::from_count(steps) * h;
+    keep.enter(&mut rows);
+    let phase = loop {
+        if steps >= end {
+            break Phase::Running;
+        }
+        // x_{k−1} is about to be overwritten.
+        if let Some(before) = steps.checked_sub(1)
+            && let Err(error) = keep.visit(before, rows.prev, rows.record_prev)
+        {
+            break Phase::Failed(error);
+        }
+        let finite = if I::REPLACES {
+            system.all_finite(rows.rate)
+        } else {
+            let at = Point {
+                theta,
+                x: rows.cur,
+                t,
+            };
+            integrator.step(system, at, rows.rate, rows.record, rows.prev, scratch)
+        };
+        if !finite {
+            break Phase::Failed(Error::NonFinite {
+                step: steps.wrapping_add(1),
+            });
+        }
+        if I::REPLACES {
+            swap(&mut rows.prev, &mut rows.rate);
+        }
+        swap(&mut rows.cur, &mut rows.prev);
+        swap(&mut rows.record, &mut rows.record_prev);
+        if I::REPLACES {
+            keep.renew(&mut rows);
+        }
+        steps = steps.wrapping_add(1);
+        previous.set(criterion.get());
+        t = t0 + S::from_count(steps) * h;
+        let at = Point {
+            theta,
+            x: rows.cur,
+            t,
+        };
+        let (tape, _) = split_mut(rows.record, dims.tape);
+        let reading = system.rate(at, rows.rate, tape, scratch);
+        let j = reading.criterion;
+        criterion.set(j);
+        let mut sound = true;
+        if W::ACTIVE {
+            state.value = reading.loss;
+            sound = add_loss(weights, steps, reading.loss, &mut state.loss);
+        }
+        // Two comparisons on the common path; NaN fails the first, +∞ the second.
+        if j > epsilon && j < best.get() && sound {
+            best.set(j);
+            continue;
+        }
+        if kept != best.get() {
+            // The iterate just left was the best: keep it.
+            kept = best.get();
+            copy(work.lambda, rows.prev);
+        }
+        if !sound {
+            break Phase::Failed(Error::NonFinite { step: steps });
+        }
+        if !(j > epsilon && j.is_finite()) {
+            break Phase::Reached;
+        }
+    };
+    keep.leave(rows);
+    state.steps = steps;
+    state.best_is_current = kept != state.best;
+    phase
 }
 
 /// Adds w_k·f to the sum; false if it is not finite any more. Without weight, f may be anything.

@@ -64,7 +64,7 @@ mod store;
 pub use binomial::{advances, beta, optimum, repetitions, split};
 pub use reversal::{Action, Reversal, ReversalState};
 pub use schedule::{Schedule, ScheduleState};
-pub use store::{Slots, Store, StoreFault};
+pub use store::{Slots, Store, StoreFault, Vacant};
 
 #[cfg(test)]
 mod tests;

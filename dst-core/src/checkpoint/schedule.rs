@@ -149,6 +149,11 @@ impl<'m> Schedule<'m> {
         self.state.next
     }
 
+    /// Are all states stored so far, each in the slot of its number?
+    pub(crate) const fn stores_all(&self) -> bool {
+        self.state.len == self.state.next
+    }
+
     /// Takes note that the state of step [`next_save`](Self::next_save) is being stored, and
     /// returns the slot to write it to.
     pub fn save(&mut self) -> usize {
@@ -292,7 +297,7 @@ impl<'m> Schedule<'m> {
         let mut k = top.step;
         loop {
             d += 1;
-            k = k.saturating_add(1);
+            k = k.wrapping_add(1);
             if d > end {
                 r += 1;
                 end += r + 1;

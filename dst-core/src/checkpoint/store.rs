@@ -1,5 +1,6 @@
 //! Where checkpoints live: memory, or anything that can save and load a state by slot number.
 
+use core::mem::take;
 use core::ops::Range;
 
 use crate::error::{Argument, Error, at_least};
@@ -28,6 +29,39 @@ pub trait Store<S: Scalar> {
     fn lend(&self, slot: usize) -> Option<(&[S], &[S])> {
         let _ = slot;
         None
+    }
+
+    /// The slots from this one on, for a run that writes its states into them itself: for stores that [lend](Self::lend).
+    fn vacate(&mut self, from: usize) -> Option<Vacant<'_, S>> {
+        let _ = from;
+        None
+    }
+}
+
+/// Slots that are free, one after the other: each a state and its record.
+#[derive(Debug)]
+pub struct Vacant<'a, S> {
+    memory: &'a mut [S],
+    state: usize,
+    record: usize,
+}
+
+impl<'a, S> Vacant<'a, S> {
+    /// Slots of these lengths, back to back.
+    pub const fn new(memory: &'a mut [S], state: usize, record: usize) -> Self {
+        Self {
+            memory,
+            state,
+            record,
+        }
+    }
+
+    /// Takes the next one; of no length, if there is none.
+    pub(crate) fn next_slot(&mut self) -> (&'a mut [S], &'a mut [S]) {
+        let (state, rest) = split_mut(take(&mut self.memory), self.state);
+        let (record, rest) = split_mut(rest, self.record);
+        self.memory = rest;
+        (state, record)
     }
 }
 
@@ -99,6 +133,12 @@ impl<S: Scalar> Store<S> for Slots<'_, S> {
     fn lend(&self, slot: usize) -> Option<(&[S], &[S])> {
         Some(split(self.memory.get(self.range(slot)?)?, self.state))
     }
+
+    fn vacate(&mut self, from: usize) -> Option<Vacant<'_, S>> {
+        let (state, record) = (self.state, self.stride.checked_sub(self.state)?);
+        let memory = self.memory.get_mut(self.range(from)?.start..)?;
+        Some(Vacant::new(memory, state, record))
+    }
 }
 
 impl<S: Scalar, T: Store<S> + ?Sized> Store<S> for &mut T {
@@ -113,5 +153,8 @@ impl<S: Scalar, T: Store<S> + ?Sized> Store<S> for &mut T {
     }
     fn lend(&self, slot: usize) -> Option<(&[S], &[S])> {
         (**self).lend(slot)
+    }
+    fn vacate(&mut self, from: usize) -> Option<Vacant<'_, S>> {
+        (**self).vacate(from)
     }
 }

@@ -111,6 +111,8 @@ struct Desk<T> {
     memory: HeapMemory<T>,
     workshop: Box<Workshop<T>>,
     weights: Vec<Cell<T>>,
+    /// f(x_k) on the way.
+    values: Vec<Cell<T>>,
     last: Vec<T>,
 }
 
@@ -118,12 +120,15 @@ impl<T: Real> Desk<T> {
     fn new(recipe: &Recipe, task: &Task<T>) -> Self {
         let mut workshop = Workshop::new(recipe.family.dim, recipe.steps);
         let optimiser = Optimiser::new(recipe.model, task, recipe.feed, &mut workshop);
-        let memory = HeapMemory::with_records(&Map.until(-T::MAX), &optimiser, recipe.steps);
+        // Two slots more than states are kept: the engine then writes every state where it stays.
+        let slots = recipe.steps + 2;
+        let memory = HeapMemory::with_records(&Map.until(-T::MAX), &optimiser, slots);
         let last = vec![T::ZERO; optimiser.dims().states];
         Self {
             memory,
             workshop,
             weights: vec![Cell::new(T::ZERO); recipe.steps + 1],
+            values: vec![Cell::new(T::ZERO); recipe.steps + 1],
             last,
         }
     }
@@ -319,7 +324,10 @@ impl<T: Real> Job<'_, T> {
             model, feed, steps, ..
         } = self.recipe;
         let end = self.first + steps;
-        let optimiser = Optimiser::new(model, &seat.task, feed, &mut desk.workshop).until(end);
+        let values = &desk.values;
+        let optimiser = Optimiser::new(model, &seat.task, feed, &mut desk.workshop)
+            .until(end)
+            .noting(values, self.first);
         if self.first == 0 {
             let x0 = &mut desk.last[..self.recipe.family.dim];
             x0.fill(T::ZERO);
@@ -336,15 +344,14 @@ impl<T: Real> Job<'_, T> {
             .theta_only()
             .running_loss(|k: usize| weights[k].get(), T::ZERO);
         let mut run = plan.record(&optimiser, self.theta, &seat.state, &mut desk.memory)?;
-        if self.first == 0 {
-            seat.values.push(run.advance(0)?.iterate().value);
+        weights.iter().for_each(|weight| weight.set(T::ZERO));
+        run.complete()?;
+        for (weight, value) in weights.iter().zip(values).skip(1) {
+            let slope = self.recipe.loss.slope(value.get(), seat.least);
+            weight.set(self.share() * slope);
         }
-        weights[0].set(T::ZERO);
-        for weight in &weights[1..] {
-            let f = run.advance(1)?.iterate().value;
-            weight.set(self.share() * self.recipe.loss.slope(f, seat.least));
-            seat.values.push(f);
-        }
+        let new = usize::from(self.first > 0);
+        seat.values.extend(values[new..].iter().map(Cell::get));
         seat.found = if seat.stopped {
             Found::Nothing
         } else {

@@ -5,7 +5,8 @@ use core::cell::Cell;
 use dst_core::methods::HeavyBall;
 use dst_core::{
     Crossing, Derived, Dual, Error, Euler, Formula, HeapMemory, Heun, Integrator, Map, Plan,
-    Progress, Rk4, Scalar, Slots, Status, Store, StoreFault, SymplecticEuler, System, Workspace,
+    Progress, Rk4, Scalar, Slots, Status, Store, StoreFault, SymplecticEuler, System, Vacant,
+    Workspace,
 };
 use dst_models::Quadratic;
 use dst_tests::Steps;
@@ -249,6 +250,7 @@ fn suspended_and_resumed_at_every_call() {
             (3, false, 7),
             (7, true, 1),
             (30, true, 8),
+            (70, true, 16),
         ] {
             let mut memory = if records {
                 HeapMemory::with_records(&plan, system, slots)
@@ -425,4 +427,78 @@ impl Store<f64> for Glitch<'_> {
         self.access().ok()?;
         self.slots.lend(slot)
     }
+}
+
+/// Counts the states that are copied into it.
+struct Counting<'m> {
+    slots: Slots<'m, f64>,
+    saved: &'m Cell<usize>,
+}
+
+impl Store<f64> for Counting<'_> {
+    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error> {
+        self.slots.prepare(slots, state, record)
+    }
+    fn save(&mut self, slot: usize, state: &[f64], record: &[f64]) -> Result<(), StoreFault> {
+        self.saved.set(self.saved.get() + 1);
+        self.slots.save(slot, state, record)
+    }
+    fn load(
+        &mut self,
+        slot: usize,
+        state: &mut [f64],
+        record: &mut [f64],
+    ) -> Result<(), StoreFault> {
+        self.slots.load(slot, state, record)
+    }
+    fn lend(&self, slot: usize) -> Option<(&[f64], &[f64])> {
+        self.slots.lend(slot)
+    }
+    fn vacate(&mut self, from: usize) -> Option<Vacant<'_, f64>> {
+        self.slots.vacate(from)
+    }
+}
+
+#[test]
+fn a_map_writes_its_states_where_they_are_kept() {
+    let (theta, x0) = ([1.1, 0.3], start(60, 0.01));
+    let system = mapped(0.01);
+    let plan = Map.until(0.0).crossing(Crossing::Hermite);
+    let reference = bits(plan, &system, &theta, &x0, 1, false, None);
+    let n = reference.0;
+    let dims = System::<f64>::dims(&system);
+    let count = |slots: usize, budget: usize| {
+        let saved = Cell::new(0);
+        let mut rows = vec![0.0; dst_core::rows_len(dims, 1)];
+        let mut params = vec![0.0; dst_core::params_len(dims)];
+        let mut marks = vec![dst_core::Mark::EMPTY; slots];
+        // What is not written is not read.
+        let mut kept = vec![f64::NAN; dst_core::slots_len(dims, 1, slots, true)];
+        let lent = Workspace {
+            rows: &mut rows,
+            params: &mut params,
+            marks: &mut marks,
+            store: Counting {
+                slots: Slots::new(&mut kept),
+                saved: &saved,
+            },
+        };
+        let mut run = plan.record(&system, &theta, &x0, lent).unwrap();
+        while let Status::Running(_) = run.advance(budget).unwrap() {}
+        let forward = saved.get();
+        let g = run.adjoint().unwrap().finish().unwrap();
+        let numbers = g.theta.iter().chain(g.x0).chain(g.state);
+        let found = (g.steps, numbers.map(|v| v.to_bits()).collect::<Vec<_>>());
+        assert_eq!(found, reference, "{slots} slots, budget {budget}");
+        forward
+    };
+    for budget in [20, 61, usize::MAX] {
+        assert_eq!(count(n + 2, budget), 0, "budget {budget}");
+    }
+    // Where slots end, and where a call makes a few steps only, they are copied.
+    assert_eq!(count(n, usize::MAX), 2);
+    assert_eq!(count(n + 2, 1), n - 1);
+    // Beyond the slots some states are given up for others.
+    let copied = count(20, usize::MAX);
+    assert!(copied > 0 && copied < n - 1, "{copied}");
 }
