@@ -483,6 +483,7 @@ fn test(args: &Test) -> Result<(), Failure> {
         for method in classics {
             entries.push(Entry {
                 kind: Kind::Classical,
+                seed: None,
                 score: contest.classical(method),
             });
             task.advance(1);
@@ -493,6 +494,7 @@ fn test(args: &Test) -> Result<(), Failure> {
         for (name, trained) in &networks {
             entries.push(Entry {
                 kind: Kind::of(trained),
+                seed: trained.seed(),
                 score: contest.learned(name, trained.model, &trained.theta),
             });
             task.advance(1);

@@ -75,6 +75,11 @@ pub(super) fn open(bytes: &[u8]) -> Result<(SafeTensors<'_>, Notes), String> {
 }
 
 impl Trained {
+    /// The seed of its training, if it is noted.
+    pub fn seed(&self) -> Option<u64> {
+        self.notes.get("seed")?.parse().ok()
+    }
+
     /// The content of a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>, String> {
         let tensors: Vec<_> = self

@@ -153,6 +153,8 @@ impl Kind {
 pub struct Entry {
     /// What it is.
     pub kind: Kind,
+    /// Of a network, the seed of its training.
+    pub seed: Option<u64>,
     /// What it is worth.
     pub score: Score,
 }
@@ -173,6 +175,13 @@ impl Table {
     pub fn of(&self, kind: Kind) -> impl Iterator<Item = &Score> {
         let entries = self.entries.iter().filter(move |entry| entry.kind == kind);
         entries.map(|entry| &entry.score)
+    }
+
+    /// The same for one seed.
+    pub fn of_seed(&self, kind: Kind, seed: u64) -> Option<&Score> {
+        let mut entries = self.entries.iter();
+        let entry = entries.find(|entry| (entry.kind, entry.seed) == (kind, Some(seed)));
+        entry.map(|entry| &entry.score)
     }
 }
 
@@ -237,6 +246,7 @@ fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<R
             }
             entries.push(Entry {
                 kind: Kind::Classical,
+                seed: None,
                 score: contest.classical(method),
             });
             task.advance(1);
@@ -246,10 +256,12 @@ fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<R
                 break;
             }
             let kind = Kind::of(trained);
-            let seed = trained.notes.get("seed").map_or("?", String::as_str);
-            let name = format!("{}, seed {seed}", kind.title());
+            let seed = trained.seed();
+            let number = seed.map_or("?".to_owned(), |seed| seed.to_string());
+            let name = format!("{}, seed {number}", kind.title());
             entries.push(Entry {
                 kind,
+                seed,
                 score: contest.learned(name, trained.model, &trained.theta),
             });
             task.advance(1);
