@@ -1,7 +1,7 @@
 //! E3, the paper's Figure 3: learning to optimise logistic regression, with and without a penalty on the stopping time.
 //!
 //! The full experiment tests the networks that come with the program (`dst l2o train` made them, at the paper's size, three
-//! seeds); the quick one trains small ones on the spot. Both compare them with classical methods on problems that nothing
+//! seeds, and six where the guarded penalty is judged); the quick one trains small ones on the spot. Both compare them with classical methods on problems that nothing
 //! was trained or tuned on, of the size of the training and four times as large.
 
 mod search;
