@@ -454,3 +454,66 @@ fn settings(section: &mut Section, config: &Config, results: &Results) {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Entry;
+    use super::*;
+
+    /// A network that stops after `n` steps at `f`.
+    fn entry(kind: Kind, seed: u64, n: f64, f: f64) -> Entry {
+        let score = Score {
+            name: format!("seed {seed}"),
+            mean_f: vec![1.0, f],
+            stop_quartiles: [Some(n); 3],
+            stop_mean: Some(n),
+            stopped: 1.0,
+            rises: 0.0,
+            f_at_stop: [Some(f); 2],
+            f_at_100: f,
+            steps_to: [Some(n); 3],
+        };
+        Entry {
+            kind,
+            seed: Some(seed),
+            score,
+        }
+    }
+
+    /// The verdict on seeds 4, 5, … with these N and f with the penalty, where all have N = 10 and f = 4 without.
+    fn verdict_on(guarded: &[(f64, f64)]) -> Option<Verdict> {
+        let mut entries = vec![entry(Kind::Guarded, 1, 1.0, 1e-3)];
+        for (seed, &(n, f)) in (4..).zip(guarded) {
+            entries.push(entry(Kind::Guarded, seed, n, f * 1e-6));
+            entries.push(entry(Kind::Plain, seed, 10.0, 4e-6));
+        }
+        let table = Table {
+            name: "test".to_owned(),
+            dim: 8,
+            entries,
+        };
+        let results = Results {
+            tables: vec![table],
+            findings: Vec::new(),
+            epsilon: 1e-5,
+            interrupted: false,
+        };
+        let mut section = Section::new("test");
+        over_seeds(&mut section, &results);
+        section.claims.first().map(|claim| claim.verdict)
+    }
+
+    #[test]
+    fn seeds_are_judged_together() {
+        // The geometric mean of 1, 2 and 16 is a little less than 4, that of 1, 4 and 17 more.
+        let holds = verdict_on(&[(10.0, 1.0), (9.0, 16.0), (10.0, 2.0)]);
+        assert_eq!(holds, Some(Verdict::Holds));
+        let larger = verdict_on(&[(10.0, 1.0), (9.0, 17.0), (10.0, 4.0)]);
+        assert_eq!(larger, Some(Verdict::DoesNotHold));
+        let later = verdict_on(&[(10.0, 1.0), (11.0, 1.0), (10.0, 1.0)]);
+        assert_eq!(later, Some(Verdict::DoesNotHold));
+        let collapsed = verdict_on(&[(9.0, 1e-6), (9.0, 1e-6), (9.0, 2e4)]);
+        assert_eq!(collapsed, Some(Verdict::DoesNotHold));
+        assert_eq!(verdict_on(&[(10.0, 1.0)]), None);
+    }
+}
