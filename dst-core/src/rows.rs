@@ -97,6 +97,13 @@ impl<'a, S> InPlace<'a, S> {
             record_next: &mut [],
         }
     }
+
+    /// Is there room for so many steps, with states and records of these lengths? A store may be anybody's.
+    pub(crate) fn fits(&self, steps: usize, state: usize, record: usize) -> bool {
+        // Of the first step there are x_k, x_{k+1} and perhaps x_{k−1}; every step writes one more.
+        let slots = steps.saturating_add(2 + usize::from(self.begun));
+        self.vacant.holds(slots, state, record)
+    }
 }
 
 impl<'a, S: Scalar> Keep<'a, S> for InPlace<'a, S> {

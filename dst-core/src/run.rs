@@ -341,6 +341,9 @@ where
         } = self;
         if I::REPLACES
             && let Some((mut slots, end)) = recorder.in_place(state.steps, end)
+            && let dims = engine.system.dims()
+            && let steps = end.wrapping_sub(state.steps)
+            && slots.fits(steps, dims.states, record_len(dims, I::STAGES))
         {
             let phase = stretch(engine, weights, goal, state, &mut slots, end);
             let kept = slots.kept;
@@ -356,6 +359,7 @@ where
         self.conclude(phase)
     }
 
+    /// What the end of a stretch means for the run.
     fn conclude(&mut self, phase: Phase) -> Phase {
         match phase {
             Phase::Reached => self.stop(),

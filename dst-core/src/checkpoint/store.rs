@@ -56,6 +56,12 @@ impl<'a, S> Vacant<'a, S> {
         }
     }
 
+    /// Are there so many, of these lengths?
+    pub(crate) fn holds(&self, slots: usize, state: usize, record: usize) -> bool {
+        let needed = slots.saturating_mul(state.saturating_add(record));
+        (self.state, self.record) == (state, record) && needed <= self.memory.len()
+    }
+
     /// Takes the next one; of no length, if there is none.
     pub(crate) fn next_slot(&mut self) -> (&'a mut [S], &'a mut [S]) {
         let (state, rest) = split_mut(take(&mut self.memory), self.state);

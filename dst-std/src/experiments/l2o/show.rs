@@ -10,7 +10,7 @@ const LOWEST: f64 = 1e-16;
 /// A penalty that stops at an f above this has bought its stop with the result.
 const COLLAPSED: f64 = 1e-2;
 
-/// Seeds that were trained after [`over_seeds`] had been written down.
+/// Seeds whose networks were tested after [`over_seeds`] had been written down.
 const FRESH: std::ops::RangeInclusive<u64> = 4..=6;
 
 /// The report of the experiment.
