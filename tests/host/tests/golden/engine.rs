@@ -1,0 +1,583 @@
+//! The only place that knows the engine: a request in, an answer out. To port the golden test to another engine, change this
+//! file alone.
+
+use dst_core::adapt::{
+    AdamOla, GuardedConfig, GuardedOla, NewtonConfig, NewtonOla, OlaConfig, OlaStatus, Window,
+    WindowedOla,
+};
+use dst_core::checkpoint::Mark;
+use dst_core::methods::Decrease;
+use dst_core::mpc::{
+    Admm, Controller, Instance, Inversion, Knobs, ProjectedMomentum, Qp, Shape, Tolerance, Tuner,
+    TunerStage,
+};
+use dst_core::system::Dual;
+use dst_core::{Error, Gradient, HeapMemory, Iterate, Plan, Reading, Seeds, Status};
+
+pub(crate) use dst_core::methods::{
+    Adam, Constant, Exponential, GradientFlow, HeavyBall, Nesterov, Preconditioned, Projected,
+};
+pub(crate) use dst_core::system::Derived;
+pub(crate) use dst_core::{
+    Crossing, Euler, Formula, Heun, Integrator, Map, Objective, Optimality, Rk4, Scalar,
+    SymplecticEuler, System,
+};
+
+use crate::program::{Program, STAGES};
+
+/// How the gradient is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// A backward sweep.
+    Adjoint,
+    /// Directions carried forward.
+    Tangent,
+    /// Whichever the engine takes to be cheaper.
+    Auto,
+}
+
+/// A running loss Σ w_k f(x_k) + μ·T.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loss {
+    /// w_k
+    pub(crate) weight: fn(usize) -> f64,
+    /// μ
+    pub(crate) time: f64,
+}
+
+/// What is asked of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    /// How the stopping time is read off the last step.
+    pub(crate) crossing: Crossing,
+    /// How the gradient is computed.
+    pub(crate) mode: Mode,
+    /// Checkpoint slots.
+    pub(crate) slots: usize,
+    /// Do the slots have room for the records of the steps?
+    pub(crate) keep_records: bool,
+    /// Is the gradient with respect to x0 left out?
+    pub(crate) theta_only: bool,
+    /// The running loss; none, and T alone is differentiated.
+    pub(crate) loss: Option<Loss>,
+    /// The backward sweep covers this many of the last steps only.
+    pub(crate) window: Option<usize>,
+    /// The step limit.
+    pub(crate) max_steps: usize,
+    /// The time at which the run starts.
+    pub(crate) t0: f64,
+}
+
+impl Request {
+    /// Adjoint, one slot, no records, exact crossing, at most 5000 steps from t = 0.
+    pub(crate) const PLAIN: Self = Self {
+        crossing: Crossing::Interpolated,
+        mode: Mode::Adjoint,
+        slots: 1,
+        keep_records: false,
+        theta_only: false,
+        loss: None,
+        window: None,
+        max_steps: 5000,
+        t0: 0.0,
+    };
+}
+
+/// A stop, as the crossing reads it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stop<S> {
+    /// T
+    pub(crate) time: S,
+    /// Interpolated N.
+    pub(crate) steps: S,
+    /// dT/dε
+    pub(crate) epsilon: S,
+    /// How far J falls, in rounding errors.
+    pub(crate) rounding: S,
+    /// How steeply the flow crosses the level set.
+    pub(crate) transversality: S,
+}
+
+/// What a differentiated run gives.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Answer<S> {
+    /// N
+    pub(crate) steps: usize,
+    /// None where the stopping time has no part in the objective.
+    pub(crate) stop: Option<Stop<S>>,
+    /// The gradient by θ.
+    pub(crate) theta: Vec<S>,
+    /// The gradient by x0.
+    pub(crate) x0: Vec<S>,
+    /// The state at the end.
+    pub(crate) state: Vec<S>,
+    /// Rates, pullbacks, pushforwards.
+    pub(crate) evaluations: [usize; 3],
+}
+
+/// An error in words without spaces.
+fn name(error: Error) -> String {
+    match error {
+        Error::NotStopped { steps } => format!("not-stopped-{steps}"),
+        Error::StoppedAtStart => "stopped-at-start".into(),
+        Error::FlatCrossing { step } => format!("flat-crossing-{step}"),
+        Error::NonFinite { step } => format!("not-finite-{step}"),
+        Error::NonFiniteGradient { step } => format!("gradient-not-finite-{step}"),
+        other => format!("{other:?}").replace(' ', ""),
+    }
+}
+
+/// Runs until J ≤ ε and differentiates what the request asks for.
+pub(crate) fn solve<S, I, Y>(
+    integrator: I,
+    epsilon: S,
+    system: &Y,
+    theta: &[S],
+    x0: &[S],
+    request: &Request,
+) -> Result<Answer<S>, String>
+where
+    S: Scalar,
+    I: Integrator<S>,
+    Y: System<S> + ?Sized,
+{
+    let plan = plan(integrator, epsilon, request);
+    differentiate(plan, &system, theta, x0, request).map_err(name)
+}
+
+fn plan<S: Scalar, I: Integrator<S>>(integrator: I, epsilon: S, request: &Request) -> Plan<S, I> {
+    let mode = match request.mode {
+        Mode::Adjoint => dst_core::Mode::Adjoint,
+        Mode::Tangent => dst_core::Mode::Tangent,
+        Mode::Auto => dst_core::Mode::Auto,
+    };
+    let plan = Plan::new(integrator, epsilon)
+        .at_most(request.max_steps)
+        .from_time(S::from_f64(request.t0))
+        .crossing(request.crossing)
+        .mode(mode);
+    if request.theta_only {
+        plan.theta_only()
+    } else {
+        plan
+    }
+}
+
+/// One copy per scalar and integrator: systems come as trait objects.
+fn differentiate<S, I>(
+    plan: Plan<S, I>,
+    system: &dyn System<S>,
+    theta: &[S],
+    x0: &[S],
+    request: &Request,
+) -> Result<Answer<S>, Error>
+where
+    S: Scalar,
+    I: Integrator<S>,
+{
+    let mut memory = if request.keep_records {
+        HeapMemory::with_records(&plan, system, request.slots)
+    } else {
+        HeapMemory::new(&plan, system, request.slots)
+    };
+    let problem = plan.on(system, theta, x0)?;
+    problem.start(&mut memory)?;
+    problem.complete(&mut memory)?;
+    let window = request.window.unwrap_or(usize::MAX);
+    let stop = Seeds::stop(request.crossing).through(window);
+    match request.loss {
+        None => problem.differentiate(&mut memory, stop, usize::MAX)?,
+        Some(Loss { weight, time }) => {
+            let weights = move |k: usize| Reading::loss(S::from_f64(weight(k)));
+            let seeds = stop.times(S::from_f64(time)) + Seeds::weighted(weights);
+            problem.differentiate(&mut memory, seeds, usize::MAX)?
+        }
+    };
+    Ok(answer(&problem.gradient(&memory)?))
+}
+
+fn answer<S: Scalar>(found: &Gradient<'_, S>) -> Answer<S> {
+    let work = found.evaluations;
+    Answer {
+        steps: found.steps,
+        stop: found.stop.map(|stop| Stop {
+            time: stop.time,
+            steps: stop.steps,
+            epsilon: stop.epsilon_gradient,
+            rounding: stop.condition.rounding,
+            // The old engine wrote 1 where the transversality is not known: in the tangent mode.
+            transversality: if work.pushforward > 0 && stop.condition.transversality.is_nan() {
+                S::ONE
+            } else {
+                stop.condition.transversality
+            },
+        }),
+        theta: found.theta.to_vec(),
+        x0: found.x0.to_vec(),
+        state: found.state.to_vec(),
+        evaluations: [work.rate, work.pullback, work.pushforward],
+    }
+}
+
+/// Where a forward run stands after a portion.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Standing<S> {
+    /// `running`, `reached` or `limit`.
+    pub(crate) status: &'static str,
+    /// k
+    pub(crate) steps: usize,
+    /// t_k
+    pub(crate) time: S,
+    /// J(x_k)
+    pub(crate) criterion: S,
+    /// J(x_{k−1})
+    pub(crate) previous: S,
+    /// x_k
+    pub(crate) state: Vec<S>,
+    /// The visited iterate with the least J.
+    pub(crate) best: Vec<S>,
+    /// Its J.
+    pub(crate) best_criterion: S,
+}
+
+fn standing<S: Scalar>(status: &'static str, now: Iterate<'_, S>) -> Standing<S> {
+    Standing {
+        status,
+        steps: now.steps,
+        time: now.time,
+        criterion: now.criterion,
+        previous: now.previous,
+        state: now.state.to_vec(),
+        best: now.best.to_vec(),
+        best_criterion: now.best_criterion,
+    }
+}
+
+/// Runs without a gradient, this many steps at a time: how it stands after each portion. Of the request, only the limit and the start
+/// count.
+pub(crate) fn forward<S, I, Y>(
+    integrator: I,
+    epsilon: S,
+    system: &Y,
+    theta: &[S],
+    x0: &[S],
+    request: &Request,
+    portion: usize,
+) -> Result<Vec<Standing<S>>, String>
+where
+    S: Scalar,
+    I: Integrator<S>,
+    Y: System<S> + ?Sized,
+{
+    let plan = plan(integrator, epsilon, request);
+    let system: &dyn System<S> = &system;
+    let mut memory = HeapMemory::new(&plan, system, 0);
+    let problem = plan.on(system, theta, x0).map_err(name)?;
+    problem.start(&mut memory).map_err(name)?;
+    let mut seen = Vec::new();
+    loop {
+        match problem.advance(&mut memory, portion).map_err(name)? {
+            Status::Running(now) => seen.push(standing("running", now)),
+            Status::Reached(now) => {
+                seen.push(standing("reached", now));
+                return Ok(seen);
+            }
+            Status::StepLimit(now) | Status::NeverSettled(now) => {
+                seen.push(standing("limit", now));
+                return Ok(seen);
+            }
+        }
+    }
+}
+
+/// ADMM on a program; θ are the knobs of every phase. Stops at J = 0.
+pub(crate) fn admm<S: Scalar>(
+    program: &Program<S>,
+    knobs: &[S],
+    switches: &[usize],
+    request: &Request,
+) -> Result<Answer<S>, String> {
+    let shape = shape(program);
+    let qp = Qp::new(shape, &program.columns).map_err(name)?;
+    let mut inverses = vec![S::ZERO; (switches.len() + 1) * shape.inverse_entries()];
+    let mut row = [S::ZERO; STAGES];
+    if !Inversion::of_phases(&qp, &program.hessian, knobs, &mut inverses, &mut row) {
+        return Err("no-inverse".into());
+    }
+    let system = Admm::new(qp, instance(program), tolerance(), &inverses, switches);
+    let system = system.map_err(name)?;
+    let start = vec![S::ZERO; shape.states()];
+    solve(Map, S::ZERO, &system, knobs, &start, request)
+}
+
+/// The tuner on one program, observed `times` times, `portion` operations per call: N* and θ after each.
+pub(crate) fn tuner<S: Scalar>(
+    program: &Program<S>,
+    switches: &[usize],
+    times: usize,
+    portion: usize,
+) -> Result<Vec<(S, Vec<S>)>, String> {
+    let (shape, slots) = (shape(program), 3);
+    let qp = Qp::new(shape, &program.columns).map_err(name)?;
+    let (base, mut basis) = (vec![S::ONE; 12], vec![S::ZERO; 36]);
+    for (i, entry) in basis.iter_mut().enumerate() {
+        if i % 3 == (i / 12) % 3 {
+            *entry = S::ONE;
+        }
+    }
+    let knobs = Knobs::new(&base, &basis, switches.len() + 1).map_err(name)?;
+    let theta = vec![S::ZERO; knobs.len()];
+    let mut memory = vec![S::ZERO; Tuner::len(&qp, &knobs, slots)];
+    let mut marks = vec![Mark::EMPTY; slots];
+    // The tuner looks at the sizes, C, the switches and the tolerance alone.
+    let controller = Controller {
+        shape,
+        states: 2,
+        outputs: &program.columns,
+        linear: &[],
+        free: &[],
+        lower: &[],
+        upper: &[],
+        params: &[],
+        inverses: &[],
+        switches,
+        tolerance: tolerance(),
+    };
+    let hessian = &program.hessian;
+    let tuner = Tuner::new(&controller, hessian, knobs, &theta, &mut memory, &mut marks);
+    let mut tuner = tuner.map_err(name)?.rate(S::from_f64(0.05));
+    let mut seen = Vec::new();
+    for _ in 0..times {
+        tuner.observe(instance(program), &[]).map_err(name)?;
+        while tuner.advance(portion).map_err(name)? != TunerStage::Idle {}
+        seen.push((tuner.iterations(), tuner.theta().to_vec()));
+    }
+    Ok(seen)
+}
+
+/// Projected gradient with momentum on a program; θ = (a, β). Stops at J = 0.
+pub(crate) fn momentum<S: Scalar>(
+    program: &Program<S>,
+    theta: &[S],
+    request: &Request,
+) -> Result<Answer<S>, String> {
+    let (shape, instance) = (shape(program), instance(program));
+    let system = ProjectedMomentum::new(shape, &program.hessian, instance, tolerance());
+    let system = system.map_err(name)?;
+    let start = vec![S::ZERO; 2 * shape.blocks * shape.variables()];
+    solve(Map, S::ZERO, &system, theta, &start, request)
+}
+
+/// A method run by Euler with step h until f hardly falls any more. The state at the start is followed by f(x_{−1}).
+pub(crate) fn decrease<S: Scalar, Y: System<S>>(
+    inner: Y,
+    h: S,
+    epsilon: S,
+    theta: &[S],
+    x0: &[S],
+    request: &Request,
+) -> Result<Answer<S>, String> {
+    let system = Decrease::new(inner, h);
+    // Time is counted in steps of length h.
+    let mut answer = solve(Map, epsilon, &system, theta, x0, request)?;
+    if let Some(stop) = &mut answer.stop {
+        stop.time *= h;
+        stop.epsilon *= h;
+    }
+    for value in answer.theta.iter_mut().chain(&mut answer.x0) {
+        *value *= h;
+    }
+    Ok(answer)
+}
+
+fn shape<S>(program: &Program<S>) -> Shape {
+    Shape {
+        inputs: program.inputs,
+        outputs: program.outputs,
+        stages: program.stages,
+        blocks: program.blocks,
+    }
+}
+
+fn instance<S>(program: &Program<S>) -> Instance<'_, S> {
+    Instance {
+        linear: &program.linear,
+        lower: &program.lower,
+        upper: &program.upper,
+    }
+}
+
+fn tolerance<S: Scalar>() -> Tolerance<S> {
+    Tolerance {
+        primal: S::from_f64(1e-4),
+        dual: S::from_f64(1e-4),
+        dual_relative: S::ZERO,
+    }
+}
+
+/// An algorithm that adapts its learning rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ola {
+    /// Adam-OLA, with η and the descent that triggers.
+    Adam {
+        /// η
+        eta: f64,
+        /// ε_desc
+        descent: f64,
+    },
+    /// G-OLA
+    Guarded,
+    /// N-OLA
+    Newton,
+    /// Adam-OLA by the exact sensitivity of a window of this many steps.
+    Windowed {
+        /// η
+        eta: f64,
+        /// ε_desc
+        descent: f64,
+        /// Steps.
+        window: usize,
+    },
+}
+
+/// Where an adaptive run stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Adapted<S> {
+    /// Iterations so far.
+    pub(crate) iterations: usize,
+    /// Adaptations so far.
+    pub(crate) adaptations: usize,
+    /// The learning rate and f.
+    pub(crate) alpha_f: [S; 2],
+    /// x
+    pub(crate) state: Vec<S>,
+    /// ∂N/∂α over the last window, where there is one.
+    pub(crate) sensitivity: Option<S>,
+}
+
+/// Adapts from `alpha`, by portions of this many iterations (for windows: by this many windows of at most 60 iterations): how it
+/// stands after each.
+pub(crate) fn adapt<S: Scalar>(
+    ola: Ola,
+    objective: &dyn Objective<S>,
+    alpha: f64,
+    x0: &[S],
+    portions: &[usize],
+) -> Result<Vec<Adapted<S>>, String> {
+    let alpha = S::from_f64(alpha);
+    let config = |eta, descent| OlaConfig::new(alpha, S::from_f64(eta), S::from_f64(descent));
+    // The three that run by themselves have the same methods, but no trait in common.
+    macro_rules! trace {
+        ($made:ident, $config:expr) => {{
+            let mut memory = vec![S::ZERO; $made::memory_len(&objective)];
+            let mut ola = $made::new($config, objective, x0, &mut memory).map_err(name)?;
+            let mut seen = Vec::new();
+            for &portion in portions {
+                let status = ola.advance(portion).map_err(name)?;
+                seen.push(Adapted {
+                    iterations: ola.iterations(),
+                    adaptations: ola.adaptations(),
+                    alpha_f: [ola.alpha(), ola.value()],
+                    state: ola.state().to_vec(),
+                    sensitivity: None,
+                });
+                if status == OlaStatus::Converged {
+                    break;
+                }
+            }
+            Ok(seen)
+        }};
+    }
+    match ola {
+        Ola::Adam { eta, descent } => trace!(AdamOla, config(eta, descent)),
+        Ola::Guarded => trace!(GuardedOla, GuardedConfig::new(alpha)),
+        Ola::Newton => trace!(NewtonOla, NewtonConfig::new(alpha)),
+        Ola::Windowed {
+            eta,
+            descent,
+            window,
+        } => {
+            let mut z = vec![S::ZERO; 3 * x0.len()];
+            let config = config(eta, descent);
+            let ola = WindowedOla::new(config, objective, window, x0, &mut z);
+            let mut ola = ola.map_err(name)?;
+            let plan = Euler::new(S::ONE).until(S::ZERO);
+            let mut memory = HeapMemory::new(&plan, ola.method(), 3);
+            let mut seen = Vec::new();
+            for &portion in portions {
+                let mut sensitivity = None;
+                for _ in 0..portion {
+                    let window = ola.advance(60, &mut memory).map_err(name)?;
+                    sensitivity = match window {
+                        Window::Adapted { sensitivity, .. } => Some(sensitivity),
+                        Window::Flat { .. } | Window::Open { .. } => None,
+                    };
+                }
+                seen.push(Adapted {
+                    iterations: ola.iterations(),
+                    adaptations: ola.adaptations(),
+                    alpha_f: [ola.alpha(), ola.value()],
+                    state: ola.state().to_vec(),
+                    sensitivity,
+                });
+            }
+            Ok(seen)
+        }
+    }
+}
+
+/// A driven, damped spring with position and velocity: everything that an integrator can meet, time included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Driven;
+
+impl<S: Scalar> Formula<S, 2, 2> for Driven {
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; 2],
+        x: &[Dual<S, K>; 2],
+        t: Dual<S, K>,
+    ) -> [Dual<S, K>; 2] {
+        let push = theta[0] * x[0] + theta[1] * x[1] + x[0] * x[0] * x[0] * 0.1;
+        [-x[1], push + (t * 0.7).cos() * 0.05]
+    }
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 2],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
+        x[0] * x[0] + x[1] * x[1] * 0.5
+    }
+    fn loss<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 2],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+        criterion: Dual<S, K>,
+    ) -> Dual<S, K> {
+        criterion * 0.5 + x[0] * 0.1
+    }
+}
+
+/// A spiral whose criterion rises and falls: the best iterate is kept again and again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spiral;
+
+impl<S: Scalar> Formula<S, 2, 1> for Spiral {
+    fn rate<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> [Dual<S, K>; 2] {
+        [theta[0] * x[0] - x[1], theta[0] * x[1] + x[0]]
+    }
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
+        x[0] * x[0]
+    }
+}
