@@ -1,5 +1,8 @@
 //! Learning to optimise: gradients against differences and against PyTorch, training, sessions.
 
+#[path = "../../../tests/host/tests/golden/book.rs"]
+mod book;
+mod golden;
 mod gradients;
 mod same_bits;
 mod sessions;
