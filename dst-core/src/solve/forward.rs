@@ -293,6 +293,8 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let (best, loss) = (Cell::from_mut(best), Cell::from_mut(loss));
         // J of the iterate in `lambda`. Every improvement makes it differ from the best, at no cost on the common path.
         let mut kept = if *best_is_current { S::NAN } else { best.get() };
+        // The step before which the next state is to be kept.
+        let mut save_at = schedule.next_save().saturating_add(1);
         let mut evaluated = *phase == Phase::Running;
         let mut steps = *steps_done;
         let mut t = self.time(steps);
@@ -340,22 +342,22 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 break Phase::Running;
             }
             // x_{k−1} is about to be lost.
-            if let Some(before) = steps.checked_sub(1)
-                && before == schedule.next_save()
-            {
+            if steps == save_at {
                 let slot = schedule.save(marks);
-                if before >= in_place && slots.save(fresh.shape, slot, prev, record_prev).is_err() {
+                save_at = schedule.next_save().saturating_add(1);
+                if steps > in_place && slots.save(fresh.shape, slot, prev, record_prev).is_err() {
                     *entry = slot;
                     break Phase::BadStore;
                 }
             }
             let (mut free, mut free_record) = (prev, <&mut [S]>::default());
             if keeping {
-                (free, free_record) = fresh.next();
+                let place = fresh.next();
+                let Some(row) = place.0.get_mut(..dims.states) else {
+                    return Err(Error::Changed);
+                };
+                (free, free_record) = (row, place.1);
             }
-            let Some(free) = free.get_mut(..dims.states) else {
-                return Err(Error::Changed);
-            };
             let finite = if I::MAP {
                 system.all_finite(rate)
             } else {
