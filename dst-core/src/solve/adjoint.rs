@@ -239,7 +239,6 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 (sweep.step, sweep.to, sweep.here) = (NONE, NONE, NONE);
                 sweep.known = Known::State;
                 sweep.at_hand &= end == last_end;
-                sweep.directions = false;
                 Reversal::again(marks, kept.max(1), end)
             }
         };

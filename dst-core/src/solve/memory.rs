@@ -360,7 +360,7 @@ pub(crate) struct Sweep<S> {
     pub(crate) flipped: bool,
     /// λ and the spare row have changed places.
     pub(crate) replaced: bool,
-    /// Directions lie in the slots, states no longer.
+    /// Directions have lain in the slots: all states in them but x_0 are lost.
     pub(crate) directions: bool,
 }
 
