@@ -6,53 +6,34 @@
 //! Transpose, for λ the cotangent of x⁺, from the last stage to the first:
 //! k̄_i = −h·b_i·λ − h·c_{i+1}·X̄_{i+1},  X̄_i = (∂A/∂x)ᵀk̄_i,  θ̄ += (∂A/∂θ)ᵀk̄_i,  x̄ = λ + Σ X̄_i.
 
-use super::Integrator;
-use crate::scalar::Scalar;
-use crate::slices::{add_scaled, all_finite, copy, split, split_mut};
-use crate::solve::Plan;
+use core::marker::PhantomData;
+
+use super::{Integrator, split, split_mut};
+use crate::scalar::{Scalar, add_scaled, all_finite, copy};
 use crate::system::{Bar, Direction, Point, Reading, Seed, System};
 
-/// Forward Euler, the paper's iteration: x⁺ = x − h·A(θ, x, t). One evaluation per step, order 1.
-pub type Euler<S> = RungeKutta<S, 1>;
-
-/// Heun's method (explicit trapezoid): two evaluations per step, order 2.
-pub type Heun<S> = RungeKutta<S, 2>;
-
-/// The classical Runge–Kutta method: four evaluations per step, order 4.
-pub type Rk4<S> = RungeKutta<S, 4>;
-
-/// The method with this many stages, and its step size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct RungeKutta<S, const STAGES: usize> {
-    h: S,
-}
-
-impl<S, const STAGES: usize> RungeKutta<S, STAGES> {
+/// The coefficients of such a method; a new one is a new type with these two constants.
+pub trait Tableau: Copy {
     /// b_0
-    const FIRST: f64 = match STAGES {
-        1 => 1.0,
-        2 => 0.5,
-        4 => 1.0 / 6.0,
-        _ => panic!("Euler, Heun and RK4 have 1, 2 and 4 stages"),
-    };
+    const FIRST: f64;
     /// (c_i, b_i) of the later stages.
-    const LATER: &'static [(f64, f64)] = match STAGES {
-        2 => &[(1.0, 0.5)],
-        4 => &[(0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0)],
-        _ => &[],
-    };
-
-    /// With step size h > 0, which [`Plan::on`] checks.
-    pub const fn new(h: S) -> Self {
-        Self { h }
-    }
+    const LATER: &'static [(f64, f64)];
 }
 
-impl<S: Scalar, const STAGES: usize> RungeKutta<S, STAGES> {
-    /// The plan to run until J ≤ ε for the first time.
-    pub fn until(self, epsilon: S) -> Plan<S, Self> {
-        Plan::new(self, epsilon)
+/// The method with these coefficients, and its step size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RungeKutta<S, T> {
+    h: S,
+    tableau: PhantomData<T>,
+}
+
+impl<S, T> RungeKutta<S, T> {
+    /// With step size h > 0 (checked when a run starts).
+    pub const fn new(h: S) -> Self {
+        Self {
+            h,
+            tableau: PhantomData,
+        }
     }
 }
 
@@ -73,12 +54,16 @@ fn descend<S: Scalar>(to: &mut [S], x: &[S], h: S, k: &[S]) {
     }
 }
 
-impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
-    const STAGES: usize = STAGES;
+impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
+    const STAGES: usize = 1 + T::LATER.len();
 
     #[inline(always)]
     fn step_size(&self) -> S {
         self.h
+    }
+
+    fn is_euler(&self) -> bool {
+        T::LATER.is_empty() && T::FIRST == 1.0
     }
 
     #[inline(always)]
@@ -93,9 +78,9 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
     ) -> bool {
         let h = self.h;
         let (_, mut stages) = split_mut(record, system.dims().tape);
-        let hb = h * S::from_f64(Self::FIRST);
+        let hb = h * S::from_f64(T::FIRST);
         descend(next, at.x, hb, rate);
-        for &(c, b) in Self::LATER {
+        for &(c, b) in T::LATER {
             let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
             let (state, rest) = split_mut(stages, at.x.len());
             let (tape, rest) = split_mut(rest, system.dims().tape);
@@ -132,11 +117,11 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
         let dims = system.dims();
         let (tape, mut stages) = split(record, dims.tape);
         let mut hc_later = S::ZERO;
-        if !Self::LATER.is_empty() {
+        if !T::LATER.is_empty() {
             sum.fill(S::ZERO);
             stage_bar.fill(S::ZERO);
         }
-        for &(c, b) in Self::LATER.iter().rev() {
+        for &(c, b) in T::LATER.iter().rev() {
             let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
             let (earlier, stage) =
                 split(stages, stages.len().saturating_sub(dims.states + dims.tape));
@@ -154,7 +139,6 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
             let bar = Bar {
                 theta: theta_bar,
                 x: stage_bar,
-                t: None,
             };
             system.pullback(
                 Point {
@@ -170,8 +154,8 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
             add_scaled(sum, S::ONE, stage_bar);
             hc_later = hc;
         }
-        let hb = h * S::from_f64(Self::FIRST);
-        if Self::LATER.is_empty() {
+        let hb = h * S::from_f64(T::FIRST);
+        if T::LATER.is_empty() {
             for (k, &l) in k_bar.iter_mut().zip(lambda.iter()) {
                 *k = -hb * l;
             }
@@ -194,7 +178,6 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
             Bar {
                 theta: theta_bar,
                 x: lambda,
-                t: None,
             },
             scratch,
         );
@@ -216,8 +199,8 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
         let (tape, mut stages) = split(record, dims.tape);
         let reading = system.pushforward(at, tape, along, slope, scratch);
         copy(next, along.x);
-        add_scaled(next, -(h * S::from_f64(Self::FIRST)), slope);
-        for &(c, b) in Self::LATER {
+        add_scaled(next, -(h * S::from_f64(T::FIRST)), slope);
+        for &(c, b) in T::LATER {
             let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
             let (state, rest) = split(stages, dims.states);
             let (tape, rest) = split(rest, dims.tape);
@@ -227,7 +210,6 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
             let along = Direction {
                 theta: along.theta,
                 x: stage_direction,
-                t: along.t,
             };
             system.pushforward(
                 Point {

@@ -7,11 +7,9 @@
 //!
 //! Transpose: v̄ ← v̄ + h·q̄, then Ā_v = −h·v̄ is pulled back and q̄, v̄ are kept.
 
-use super::Integrator;
+use super::{Integrator, split, split_mut};
 use crate::error::Error;
-use crate::scalar::Scalar;
-use crate::slices::{all_finite, split, split_mut};
-use crate::solve::Plan;
+use crate::scalar::{Scalar, all_finite};
 use crate::system::{Bar, Dims, Direction, Point, Reading, Seed, System};
 
 /// Semi-implicit Euler: velocity first, then position with the new velocity.
@@ -22,16 +20,9 @@ pub struct SymplecticEuler<S> {
 }
 
 impl<S> SymplecticEuler<S> {
-    /// With step size h > 0, which [`Plan::on`] checks.
+    /// With step size h > 0 (checked when a run starts).
     pub const fn new(h: S) -> Self {
         Self { h }
-    }
-}
-
-impl<S: Scalar> SymplecticEuler<S> {
-    /// The plan to run until J ≤ ε for the first time.
-    pub fn until(self, epsilon: S) -> Plan<S, Self> {
-        Plan::new(self, epsilon)
     }
 }
 
@@ -109,7 +100,6 @@ impl<S: Scalar> Integrator<S> for SymplecticEuler<S> {
             Bar {
                 theta: theta_bar,
                 x: lambda,
-                t: None,
             },
             scratch,
         );

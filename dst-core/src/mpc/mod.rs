@@ -27,6 +27,7 @@ mod inversion;
 mod knobs;
 #[cfg(feature = "libm")]
 mod momentum;
+mod pieces;
 mod qp;
 mod step;
 #[cfg(feature = "libm")]

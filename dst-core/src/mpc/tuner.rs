@@ -6,14 +6,19 @@
 //! controller wait, and between two calls everything is plain data.
 
 use super::admm::dims;
+use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Tolerance};
 use super::{Admm, Controller, Inversion, Knobs, Phases};
+use crate::adjoint::AdjointState;
 use crate::checkpoint::{Mark, Slots};
 use crate::error::{Argument, Error, exact};
-use crate::integrator::Map;
-use crate::scalar::Scalar;
-use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
-use crate::solve::{Borrowed, Crossing, Cursor, Progress, Seeds, Status};
+use crate::gradient::Progress;
+use crate::integrator::{Euler, Integrator, split, split_mut};
+use crate::plan::{Mode, Plan};
+use crate::run::RunState;
+use crate::scalar::{Scalar, copy};
+use crate::stop::Status;
+use crate::workspace::{Workspace, params_len, rows_len, slots_len};
 
 /// What a tuner is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +35,10 @@ pub enum TunerStage {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Stage {
+enum Stage<S> {
     Idle,
-    Begun,
-    Solving,
-    Differentiating,
+    Solving(Option<RunState<S>>),
+    Differentiating(AdjointState<S>),
     Inverting(usize, Inversion),
 }
 
@@ -49,7 +53,7 @@ pub struct Tuner<'a, 'm, S> {
     /// η
     rate: S,
     cap: usize,
-    stage: Stage,
+    stage: Stage<S>,
     adaptations: usize,
     last: S,
     theta: &'m mut [S],
@@ -65,7 +69,6 @@ pub struct Tuner<'a, 'm, S> {
     param_rows: &'m mut [S],
     slots: &'m mut [S],
     marks: &'m mut [Mark],
-    cursor: Cursor<S>,
 }
 
 impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
@@ -77,9 +80,9 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             + 2 * (dims.params + knobs.phases * shape.inverse_entries())
             + shape.blocks * (shape.variables() + 2 * shape.rows())
             + dims.states
-            + dims.rows_len(1)
-            + dims.params_len()
-            + dims.slots_len(1, slots, false)
+            + rows_len(dims, 1)
+            + params_len(dims)
+            + slots_len(dims, 1, slots, false)
     }
 
     /// Begins at θ; `memory` has [`len`](Self::len) numbers and there is a mark for every checkpoint slot. `hessian` is H. The first K are
@@ -120,8 +123,8 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         let (lower, rest) = split_mut(rest, m);
         let (upper, rest) = split_mut(rest, m);
         let (start, rest) = split_mut(rest, dims.states);
-        let (rows, rest) = split_mut(rest, dims.rows_len(1));
-        let (param_rows, slots) = split_mut(rest, dims.params_len());
+        let (rows, rest) = split_mut(rest, rows_len(dims, 1));
+        let (param_rows, slots) = split_mut(rest, params_len(dims));
         copy(own_theta, theta);
         velocity.fill(S::ZERO);
         knobs.params(theta, params);
@@ -152,7 +155,6 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             param_rows,
             slots,
             marks,
-            cursor: Cursor::new(),
         })
     }
 
@@ -170,8 +172,8 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
     pub fn stage(&self) -> TunerStage {
         match self.stage {
             Stage::Idle => TunerStage::Idle,
-            Stage::Begun | Stage::Solving => TunerStage::Solving,
-            Stage::Differentiating => TunerStage::Differentiating,
+            Stage::Solving(_) => TunerStage::Solving,
+            Stage::Differentiating(_) => TunerStage::Differentiating,
             Stage::Inverting(..) => TunerStage::Inverting,
         }
     }
@@ -215,7 +217,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         copy(self.upper, instance.upper);
         self.start.fill(S::ZERO);
         copy(self.start, start);
-        self.stage = Stage::Begun;
+        self.stage = Stage::Solving(None);
         Ok(true)
     }
 
@@ -225,7 +227,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
     pub fn advance(&mut self, budget: usize) -> Result<TunerStage, Error> {
         let result = match self.stage {
             Stage::Idle => Ok(()),
-            Stage::Begun | Stage::Solving | Stage::Differentiating => self.differentiate(budget),
+            Stage::Solving(_) | Stage::Differentiating(_) => self.differentiate(budget),
             Stage::Inverting(phase, inversion) => {
                 self.invert(phase, inversion, budget);
                 Ok(())
@@ -256,36 +258,44 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             upper: self.upper,
         };
         let system = Admm::new(self.qp, instance, self.tolerance, inverses, self.switches)?;
-        let problem = Map
+        let plan: Plan<S, Euler<S>> = Euler::new(S::ONE)
             .until(S::ZERO)
             .at_most(self.cap.saturating_sub(1))
-            .on(&system, params, self.start)?;
-        let mut memory = Borrowed {
+            .mode(Mode::Adjoint);
+        let workspace = Workspace {
             rows: self.rows,
             params: self.param_rows,
-            slots: Slots::Memory(self.slots),
             marks: self.marks,
-            cursor: &mut self.cursor,
+            store: Slots::new(self.slots),
         };
-        if let Stage::Begun = self.stage {
-            problem.start(&mut memory)?;
-            self.stage = Stage::Solving;
-        }
-        if let Stage::Solving = self.stage {
-            match problem.advance(&mut memory, budget)? {
-                Status::Running(_) => {}
-                Status::Reached(_) => self.stage = Stage::Differentiating,
-                Status::StepLimit(i) | Status::NeverSettled(i) => {
-                    return Err(Error::NotStopped { steps: i.steps });
+        let mut sweep = match self.stage {
+            Stage::Solving(state) => {
+                let mut run = match state {
+                    None => plan.record(&system, params, self.start, workspace)?,
+                    Some(state) => plan.resume(state, &system, params, self.start, workspace)?,
+                };
+                match run.advance(budget)? {
+                    Status::Running(_) => {
+                        self.stage = Stage::Solving(Some(run.suspend()));
+                        return Ok(());
+                    }
+                    Status::StepLimit(i) => return Err(Error::NotStopped { steps: i.steps }),
+                    Status::Reached(_) => {
+                        self.stage = Stage::Differentiating(run.adjoint()?.suspend());
+                        return Ok(());
+                    }
                 }
             }
+            Stage::Differentiating(state) => {
+                plan.resume_adjoint(state, &system, params, self.start, workspace)?
+            }
+            _ => return Ok(()),
+        };
+        if let Progress::Running { .. } = sweep.advance(budget)? {
+            self.stage = Stage::Differentiating(sweep.suspend());
             return Ok(());
         }
-        let seeds = Seeds::stop(Crossing::Interpolated);
-        if let Progress::Running { .. } = problem.adjoint(&mut memory, seeds, budget)? {
-            return Ok(());
-        }
-        let found = problem.gradient(&memory)?;
+        let found = sweep.finish()?;
         if let Some(stop) = found.stop {
             self.last = stop.steps + S::ONE;
         }

@@ -93,24 +93,23 @@ fn foretell(slots: usize, steps: usize) -> Option<(usize, usize)> {
 /// Runs and reverses, on step numbers alone. Returns the forward steps done and the most repetitions of one step.
 fn carry_out(slots: usize, n: usize) -> Result<(usize, usize), Failure> {
     let mut marks = vec![Mark::EMPTY; slots];
-    let mut schedule = Schedule::new(slots);
+    let Some(mut schedule) = Schedule::new(&mut marks) else {
+        return Err(Failure::Usage("--slots must be at least 1".to_owned()));
+    };
     // The run: x_k is saved at the last moment, before step k + 1 overwrites it, as dst-core's forward run does.
     while schedule.next_save().saturating_add(1) < n {
-        schedule.save(&mut marks);
+        schedule.save();
     }
-    let foretold = (
-        schedule.forward_steps(&marks, n),
-        schedule.max_repetitions(&marks, n),
-    );
+    let foretold = (schedule.forward_steps(n), schedule.max_repetitions(n));
     within_reach(slots, n, foretold.0)?;
     if n > LONG_RUN {
         // With the marks laid out, the reversal holds no surprise: the tests carry out what is foretold here.
         return Ok(foretold);
     }
-    let mut reversal = schedule.reverse(&mut marks, n);
+    let mut reversal = schedule.reverse(n);
     let mut forward_steps = n;
     loop {
-        match reversal.next_action(&mut marks) {
+        match reversal.next_action() {
             Action::Advance { from, to } => forward_steps += to - from,
             Action::Pull { .. } | Action::Load { .. } | Action::Save { .. } => {}
             Action::Done => break,
@@ -173,13 +172,13 @@ mod tests {
         for slots in 1..=9 {
             for steps in [0, 1, 2, 50, 333, 1000] {
                 let mut marks = vec![Mark::EMPTY; slots];
-                let mut schedule = Schedule::new(slots);
+                let mut schedule = Schedule::new(&mut marks).unwrap();
                 while schedule.next_save().saturating_add(1) < steps {
-                    schedule.save(&mut marks);
+                    schedule.save();
                 }
                 let foretold = (
-                    schedule.forward_steps(&marks, steps),
-                    schedule.max_repetitions(&marks, steps),
+                    schedule.forward_steps(steps),
+                    schedule.max_repetitions(steps),
                 );
                 let done = carry_out(slots, steps).unwrap();
                 assert_eq!(foretold, done, "slots {slots}, steps {steps}");

@@ -11,6 +11,7 @@
 //! | `problem` | what is solved, and from where |
 //! | `method` | the methods, their hyperparameters as free coordinates |
 //! | `trial` | one run: its stopping time, or what stands for it if the run did not stop; the gradient |
+//! | `watched` | J as a running loss |
 //! | `team` | all starting points together |
 //! | `descent` | down the mean |
 //! | `grid` | the comparison |
@@ -27,6 +28,7 @@ mod team;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod watched;
 
 use dst_core::System;
 

@@ -1,7 +1,6 @@
 //! Flows whose stopping time is known in closed form.
 
-use dst_core::system::Dual;
-use dst_core::{Formula, Scalar};
+use dst_core::{Dual, Formula, Scalar};
 
 /// u′ = 1 until u = q, written for x = q − u: A = 1, J = x, ε = 0. dT/dx0 = 1 exactly.
 #[derive(Clone, Copy, Debug)]
@@ -16,12 +15,7 @@ impl<S: Scalar> Formula<S, 1, 0> for Countdown {
     ) -> [Dual<S, K>; 1] {
         [Dual::literal(1.0)]
     }
-    fn criterion<const K: usize>(
-        &self,
-        _: &[Dual<S, K>; 0],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
         x[0]
     }
 }
@@ -39,12 +33,7 @@ impl<S: Scalar> Formula<S, 1, 1> for Decay {
     ) -> [Dual<S, K>; 1] {
         [theta[0] * x[0]]
     }
-    fn criterion<const K: usize>(
-        &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
         x[0]
     }
 }
@@ -98,12 +87,7 @@ impl<S: Scalar> Formula<S, 1, 1> for Shrink {
     ) -> [Dual<S, K>; 1] {
         [theta[0] * x[0]]
     }
-    fn criterion<const K: usize>(
-        &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
         x[0]
     }
 }
@@ -121,12 +105,7 @@ impl<S: Scalar> Formula<S, 2, 1> for BouncingBall {
     ) -> [Dual<S, K>; 2] {
         [-x[1], theta[0]]
     }
-    fn criterion<const K: usize>(
-        &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
         x[0]
     }
 }
@@ -144,12 +123,7 @@ impl<S: Scalar> Formula<S, 1, 1> for QuadraticInTime {
     ) -> [Dual<S, K>; 1] {
         [theta[0] * x[0] * x[0] * t]
     }
-    fn criterion<const K: usize>(
-        &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
         x[0]
     }
 }
@@ -162,7 +136,7 @@ impl QuadraticInTime {
     }
 }
 
-/// The paper's Figure 1: f = ½x₁² + 2x₂², A = diag(1, θ)∇f, J = ‖∇f‖², f as loss.
+/// The paper's Figure 1: f = ½x₁² + 2x₂², A = diag(1, θ)∇f, J = ‖∇f‖², f as running loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure1;
 
@@ -177,22 +151,11 @@ impl<S: Scalar> Formula<S, 2, 1> for Figure1 {
         [x[0], theta[0] * x[1] * 4.0]
     }
     #[inline(always)]
-    fn criterion<const K: usize>(
-        &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
         x[0] * x[0] + x[1] * x[1] * 16.0
     }
     #[inline(always)]
-    fn loss<const K: usize>(
-        &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+    fn loss<const K: usize>(&self, x: &[Dual<S, K>; 2], _: Dual<S, K>) -> Dual<S, K> {
         x[0] * x[0] * 0.5 + x[1] * x[1] * 2.0
     }
 }
@@ -241,12 +204,7 @@ impl<S: Scalar> Formula<S, 2, 2> for Pendulum {
     ) -> [Dual<S, K>; 2] {
         [-x[1], theta[0] * x[0].sin() + theta[1] * x[1]]
     }
-    fn criterion<const K: usize>(
-        &self,
-        _: &[Dual<S, K>; 2],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
         x[1] * x[1] * 0.5 + 1.0 - x[0].cos()
     }
 }

@@ -88,7 +88,7 @@ impl<S: Scalar, Y: System<S>> System<S> for Poisoned<Y, S> {
         bar: Bar<'_, S>,
         scratch: &mut [S],
     ) {
-        let Bar { theta, x, t } = bar;
+        let Bar { theta, x } = bar;
         self.inner.pullback(
             at,
             tape,
@@ -96,7 +96,6 @@ impl<S: Scalar, Y: System<S>> System<S> for Poisoned<Y, S> {
             Bar {
                 theta: &mut *theta,
                 x: &mut *x,
-                t,
             },
             scratch,
         );

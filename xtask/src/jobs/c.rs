@@ -27,10 +27,9 @@ pub(crate) const C99: &[&str] = &["-std=c99", "-ffp-contract=off"];
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
 /// All of them, for this machine.
-const PROGRAMS: [&str; 7] = [
+const PROGRAMS: [&str; 6] = [
     "known_answers",
     "misuse",
-    "workspaces",
     "ticks",
     "own_controller",
     "tutorial",
@@ -137,7 +136,7 @@ impl Host {
             .args(["-I", "controllers", "-I", CONTROLLER, "-I"])
             .arg(&self.package)
             .arg(format!("{name}.{}", if cxx { "cpp" } else { "c" }));
-        if matches!(name, "known_answers" | "misuse" | "workspaces" | "ticks") {
+        if matches!(name, "known_answers" | "misuse" | "ticks") {
             command.arg("host.c");
         }
         command

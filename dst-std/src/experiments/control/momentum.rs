@@ -1,7 +1,7 @@
 //! The other solver: projected gradient with momentum, where a grid over its two parameters is hard to beat.
 
 use dst_core::mpc::ProjectedMomentum;
-use dst_core::{Error, HeapMemory, Map, Mode, Status};
+use dst_core::{Error, Euler, HeapMemory, Integrator, Mode, Status};
 use rayon::prelude::*;
 
 use super::rows::Rows;
@@ -29,12 +29,11 @@ fn count(
     let instance = pool.instance(i);
     let system =
         ProjectedMomentum::new(program.shape, &program.hessian, instance, program.tolerance)?;
-    let plan = Map.until(0.0).at_most(cap as usize - 1);
-    let mut memory = HeapMemory::new(&plan, &system, 0);
+    let plan = Euler::new(1.0).until(0.0).at_most(cap as usize - 1);
+    let mut memory = HeapMemory::new(&plan, &system, 1);
     let start = vec![0.0; 2 * program.shape.blocks * program.shape.variables()];
-    let problem = plan.on(&system, &at, &start)?;
-    problem.start(&mut memory)?;
-    Ok(match problem.complete(&mut memory)? {
+    let mut run = plan.run(&system, &at, &start, &mut memory)?;
+    Ok(match run.complete()? {
         Status::Reached(stop) => stop.steps as u32 + 1,
         _ => cap + 1,
     })
@@ -111,7 +110,10 @@ fn gradient(
     let instance = pool.instance(i);
     let system =
         ProjectedMomentum::new(program.shape, &program.hessian, instance, program.tolerance)?;
-    let plan = Map.until(0.0).at_most(cap as usize - 1).mode(Mode::Adjoint);
+    let plan = Euler::new(1.0)
+        .until(0.0)
+        .at_most(cap as usize - 1)
+        .mode(Mode::Adjoint);
     let mut memory = HeapMemory::with_records(&plan, &system, 48);
     let start = vec![0.0; 2 * program.shape.blocks * program.shape.variables()];
     let s = plan.sensitivity(&system, &at, &start, &mut memory)?;

@@ -1,11 +1,12 @@
 //! What the checks share: small memory, literals in any precision, and a gradient copied out of its memory.
 
-use dst_core::solve::{Borrowed, Workspace};
-use dst_core::{Crossing, Error, Integrator, Memory, Plan, Scalar, System};
+use dst_core::{
+    Crossing, Error, Integrator, Memory, Plan, Scalar, Slots, Store, System, Workspace,
+};
 
 use super::outcome::Outcome;
 
-/// Room for six states, three parameters and six slots: 1.4 KiB in double precision.
+/// Room for six states, three parameters and six slots: 1.1 KiB in double precision.
 pub(super) type Room<S> = Memory<S, 6, 3, 6>;
 
 /// A list of literals.
@@ -13,11 +14,14 @@ pub(super) fn lit<S: Scalar, const N: usize>(values: [f64; N]) -> [S; N] {
     values.map(S::from_f64)
 }
 
-/// The room with fewer slots. Every check passes this type: one copy of the engine.
-pub(super) fn with_slots<S: Scalar>(room: &mut Room<S>, slots: usize) -> Borrowed<'_, S> {
-    let all = room.view_mut();
+/// The room with fewer slots.
+pub(super) fn with_slots<S: Scalar>(
+    room: &mut Room<S>,
+    slots: usize,
+) -> Workspace<'_, S, Slots<'_, S>> {
+    let all = room.workspace();
     let (marks, _) = all.marks.split_at_mut(slots.min(6));
-    Borrowed { marks, ..all }
+    Workspace { marks, ..all }
 }
 
 /// A gradient of the stopping time.
@@ -42,6 +46,9 @@ impl<S: Scalar> Answer<S> {
     }
 }
 
+/// Any store: one type, so that there is one copy of the engine.
+pub(super) type Lent<'m, S> = Workspace<'m, S, &'m mut dyn Store<S>>;
+
 /// The whole computation, one copy per scalar and integrator.
 #[inline(never)]
 pub(super) fn gradient_in<S: Scalar, I: Integrator<S>>(
@@ -49,9 +56,9 @@ pub(super) fn gradient_in<S: Scalar, I: Integrator<S>>(
     system: &dyn System<S>,
     theta: &[S],
     x0: &[S],
-    mut memory: Borrowed<'_, S>,
+    lent: Lent<'_, S>,
 ) -> Result<Answer<S>, Error> {
-    let s = plan.sensitivity(system, theta, x0, &mut memory)?;
+    let s = plan.sensitivity(system, theta, x0, lent)?;
     let mut answer = Answer {
         steps: s.steps,
         time: s.stop.time,
@@ -78,7 +85,19 @@ pub(super) fn gradient<S: Scalar, I: Integrator<S>>(
     slots: usize,
 ) -> Result<Answer<S>, Error> {
     let mut room = Room::new();
-    gradient_in(plan, system, theta, x0, with_slots(&mut room, slots))
+    let Workspace {
+        rows,
+        params,
+        marks,
+        mut store,
+    } = with_slots(&mut room, slots);
+    let lent = Workspace {
+        rows,
+        params,
+        marks,
+        store: &mut store as &mut dyn Store<S>,
+    };
+    gradient_in(plan, system, theta, x0, lent)
 }
 
 /// The gradient, recorded; a failure if there is none.
@@ -97,5 +116,7 @@ pub(super) fn recorded<S: Scalar, I: Integrator<S>>(
 
 /// The crossing whose gradient is exact for the discrete iteration.
 pub(super) fn exact<S: Scalar, I: Integrator<S>>(integrator: I, epsilon: f64) -> Plan<S, I> {
-    Plan::new(integrator, S::from_f64(epsilon)).crossing(Crossing::Interpolated)
+    integrator
+        .until(S::from_f64(epsilon))
+        .crossing(Crossing::Interpolated)
 }
