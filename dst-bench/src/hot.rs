@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use dst_core::checkpoint::{Action, Mark, Schedule};
-use dst_core::{Crossing, Euler, HeapMemory, Integrator, Mode, Objective, formula};
+use dst_core::{Crossing, Euler, HeapMemory, Mode, Objective, formula};
 use dst_std::data::{Shape, read_libsvm, synthetic};
 use dst_std::experiments::validation::{Basis, Problem};
 use dst_std::l2o::{Family, Model, Recipe, Trainer};
@@ -126,14 +126,12 @@ fn schedule() -> Box<dyn FnMut() -> bool> {
     const STEPS: usize = 10_000;
     Box::new(|| {
         let mut marks = [Mark::EMPTY; 10];
-        let Some(mut schedule) = Schedule::new(&mut marks) else {
-            return false;
-        };
+        let mut schedule = Schedule::new(marks.len());
         while schedule.next_save().saturating_add(1) < black_box(STEPS) {
-            schedule.save();
+            schedule.save(&mut marks);
         }
-        let mut reversal = schedule.reverse(STEPS);
-        while black_box(reversal.next_action()) != Action::Done {}
+        let mut reversal = schedule.reverse(&mut marks, STEPS);
+        while black_box(reversal.next_action(&mut marks)) != Action::Done {}
         true
     })
 }
@@ -158,10 +156,13 @@ fn validation_steps() -> Box<dyn FnMut() -> bool> {
     };
     let instance = problem.build().expect("2 MB are always there");
     let plan = Euler::new(0.1).until(1e-300).at_most(10);
-    let mut memory = HeapMemory::new(&plan, &instance.system, 1);
+    let mut memory = HeapMemory::new(&plan, &instance.system, 0);
     Box::new(move || {
-        let run = plan.run(&instance.system, &instance.theta, &instance.x0, &mut memory);
-        let steps = run.and_then(|mut run| run.complete().map(|end| end.iterate().steps));
+        let problem = plan.on(&instance.system, &instance.theta, &instance.x0);
+        let steps = problem.and_then(|problem| {
+            problem.start(&mut memory)?;
+            Ok(problem.complete(&mut memory)?.iterate().steps)
+        });
         black_box(steps) == Ok(10)
     })
 }
@@ -210,9 +211,10 @@ mod tests {
             |x| x[0] * x[0] + x[1] * x[1] * 16.0,
         );
         let plan = Euler::new(0.005).until(BACKWARD_EPSILON);
-        let mut memory = HeapMemory::new(&plan, &flow, 1);
-        let mut run = plan.run(&flow, &[0.5], &[1.0, 1.0], &mut memory).unwrap();
-        let end = run.complete().unwrap();
+        let mut memory = HeapMemory::new(&plan, &flow, 0);
+        let problem = plan.on(&flow, &[0.5], &[1.0, 1.0]).unwrap();
+        problem.start(&mut memory).unwrap();
+        let end = problem.complete(&mut memory).unwrap();
         assert!(end.is_reached());
         assert_eq!(end.iterate().steps, 1000);
     }

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use dst_core::{Error, Euler, Integrator, Memory, Status, System, formula};
+use dst_core::{Error, Euler, Memory, System, formula};
 
 /// Which loop makes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -125,15 +125,16 @@ fn complete<Y: System<f64>, const P: usize>(
     theta: [f64; P],
     problem: Problem,
 ) -> Result<Outcome, Error> {
-    let mut memory = Memory::<f64, 2, P, 1>::new();
-    let mut run = Euler::new(problem.h)
+    let mut memory = Memory::<f64, 2, P, 0>::new();
+    let run = Euler::new(problem.h)
         .until(problem.epsilon)
         .at_most(problem.max_steps)
-        .run(system, &theta, &problem.x0, &mut memory)?;
-    let status = run.complete()?;
+        .on(system, &theta, &problem.x0)?;
+    run.start(&mut memory)?;
+    let status = run.complete(&mut memory)?;
     let last = status.iterate();
     Ok(Outcome {
-        reached: matches!(status, Status::Reached(_)),
+        reached: status.is_reached(),
         steps: last.steps,
         state: [last.state[0], last.state[1]],
         criterion: last.criterion,

@@ -12,7 +12,7 @@
 use std::iter::once;
 
 use dst_core::methods::HeavyBall;
-use dst_core::{Crossing, Error, Euler, Integrator, Memory, Objective};
+use dst_core::{Crossing, Error, Euler, Memory, Objective};
 
 /// A chain of springs between two walls, each hardened: f = ½Σ(x_{i+1} − x_i)² + ¼Σx_i⁴.
 struct Chain;

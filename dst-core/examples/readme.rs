@@ -6,7 +6,7 @@
 //! ```
 #![allow(clippy::indexing_slicing)] // θ has one entry, and so has its gradient
 
-use dst_core::{Euler, Integrator, Memory, formula};
+use dst_core::{Euler, Memory, formula};
 
 fn main() -> Result<(), dst_core::Error> {
     // x' = -diag(1, θ)·∇f with f = ½x₁² + 2x₂², until ‖∇f‖² ≤ 1e-4. No derivatives written.

@@ -1,5 +1,5 @@
-//! A gradient spread over control ticks: at most 20 iterations of a solver per tick, and at most 8 backward operations. Between two ticks
-//! nothing is borrowed: what remains is plain data and the memory.
+//! A gradient spread over control ticks: at most 20 iterations of a solver per tick, and at most 8 backward operations. Between two
+//! ticks the memory is kept, and nothing else.
 //!
 //! Prints:
 //! ```text
@@ -15,63 +15,31 @@
 //! ```
 #![allow(clippy::indexing_slicing)] // θ has one entry, and so has its gradient
 
-use dst_core::{
-    AdjointState, Error, Euler, Integrator, Memory, Progress, RunState, Status, formula,
-};
-
-/// Where the work stands between two ticks.
-enum Phase {
-    Solving(RunState<f32>),
-    Differentiating(AdjointState<f32>),
-    Done,
-}
+use dst_core::{Crossing, Error, Euler, Memory, Progress, Seeds, Status, formula};
 
 fn main() -> Result<(), Error> {
-    // The solver: a preconditioned descent with one gain θ.
+    // The solver: a preconditioned descent with one gain θ. A tick makes the problem anew.
     let flow = formula!(
         |theta: 1, x: 2, _t| [x[0], theta[0] * x[1] * 4.0],
         |x| x[0] * x[0] + x[1] * x[1] * 16.0,
     );
-    let (theta, x0) = ([0.2], [1.0, 1.0]);
-    let plan = Euler::new(0.05).until(1e-4);
-    let mut memory = Memory::<f32, 2, 1, 6>::new();
-
-    let mut phase = Phase::Solving(plan.record(&flow, &theta, &x0, &mut memory)?.suspend());
-    for tick in 1.. {
-        phase = match phase {
-            Phase::Solving(state) => {
-                let mut run = plan.resume(state, &flow, &theta, &x0, &mut memory)?;
-                match run.advance(20)? {
-                    // The deadline comes first: the best iterate so far is what the tick acts on.
-                    Status::Running(now) => {
-                        println!(
-                            "tick {tick}: acts on x = {:.3?}, J = {:.1e}",
-                            now.best, now.best_criterion
-                        );
-                        Phase::Solving(run.suspend())
-                    }
-                    Status::Reached(stop) | Status::StepLimit(stop) => {
-                        println!("tick {tick}: solved after {} iterations", stop.steps);
-                        Phase::Differentiating(run.adjoint()?.suspend())
-                    }
-                }
-            }
-            Phase::Differentiating(state) => {
-                let mut sweep = plan.resume_adjoint(state, &flow, &theta, &x0, &mut memory)?;
-                match sweep.advance(8)? {
-                    Progress::Running { .. } => Phase::Differentiating(sweep.suspend()),
-                    Progress::Done => {
-                        let slope = sweep.finish()?.theta[0];
-                        println!(
-                            "tick {tick}: raising the gain by 0.01 changes the time by {:+.3}",
-                            0.01 * slope
-                        );
-                        Phase::Done
-                    }
-                }
-            }
-            Phase::Done => break,
-        };
+    let problem = || Euler::new(0.05).until(1e-4).on(&flow, &[0.2], &[1.0; 2]);
+    let (mut tick, mut memory) = (1, Memory::<f32, 2, 1, 6>::new());
+    problem()?.start(&mut memory)?;
+    while let Status::Running(now) = problem()?.advance(&mut memory, 20)? {
+        // The deadline comes first: the tick acts on the best iterate so far.
+        let (x, j) = (now.best, now.best_criterion);
+        println!("tick {tick}: acts on x = {x:.3?}, J = {j:.1e}");
+        tick += 1;
     }
+    let steps = problem()?.iterate(&memory)?.steps;
+    println!("tick {tick}: solved after {steps} iterations");
+    tick += 1;
+    let seeds = Seeds::stop(Crossing::Interpolated);
+    while let Progress::Running { .. } = problem()?.adjoint(&mut memory, seeds, 8)? {
+        tick += 1;
+    }
+    let change = 0.01 * problem()?.gradient(&memory)?.theta[0];
+    println!("tick {tick}: raising the gain by 0.01 changes the time by {change:+.3}");
     Ok(())
 }

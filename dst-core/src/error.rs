@@ -21,6 +21,8 @@ pub enum Argument {
     StartTime,
     /// The factor in front of the stopping time.
     TimeWeight,
+    /// The window of a sweep.
+    Window,
     /// The working rows of the workspace.
     Rows,
     /// The parameter-sized part of the workspace.
@@ -48,6 +50,7 @@ impl Argument {
             Self::Epsilon => "the tolerance epsilon",
             Self::StartTime => "the start time t0",
             Self::TimeWeight => "the weight of the stopping time",
+            Self::Window => "the window",
             Self::Rows => "workspace rows",
             Self::Params => "workspace params",
             Self::Slots => "workspace slots",
@@ -116,9 +119,14 @@ pub enum Error {
         /// The slot.
         slot: usize,
     },
-    /// The system cannot be run with this integrator or step size: [`Decrease`](crate::methods::Decrease) follows an Euler
-    /// step of the h it was given.
+    /// The system is a map, x⁺ = F(x), and was run by another integrator than [`Map`](crate::Map).
     WrongStep,
+    /// The calls came in the wrong order: a run that was not started, an advance after a differentiation has begun, a gradient
+    /// that is not finished.
+    Order,
+    /// The memory belongs to a run of another problem: h, ε, t0, limit, stay or lengths differ from those that it was started
+    /// with.
+    Changed,
 }
 
 impl fmt::Display for Error {
@@ -137,6 +145,9 @@ impl fmt::Display for Error {
             Self::Invalid(Argument::Hyperparameter) => f.write_str(
                 "hyperparameters must be finite, with alpha > 0, 0 <= beta < 1 and thresholds not negative",
             ),
+            Self::Invalid(Argument::Window) => {
+                f.write_str("tangents cannot end at a window: use the adjoint")
+            }
             Self::Invalid(Argument::Bounds) => {
                 f.write_str("the box needs lower <= upper, without NaN, for every variable")
             }
@@ -168,7 +179,7 @@ impl fmt::Display for Error {
             }
             Self::NotStopped { steps } => write!(
                 f,
-                "no gradient: the run has not reached the tolerance after {steps} steps; raise the step limit or epsilon"
+                "no gradient: the run has not stopped after {steps} steps; raise the step limit or epsilon"
             ),
             Self::StoppedAtStart => {
                 f.write_str("no gradient: x0 meets the tolerance already; lower epsilon")
@@ -184,8 +195,12 @@ impl fmt::Display for Error {
                 f.write_str("the system has no pushforward: implement it, or use the adjoint")
             }
             Self::Store { slot } => write!(f, "the checkpoint store failed at slot {slot}"),
-            Self::WrongStep => f.write_str(
-                "the system was made for another step: run it with Euler and the h it was given",
+            Self::WrongStep => f.write_str("the system is a map: run it with Map"),
+            Self::Order => f.write_str(
+                "the calls came in the wrong order: start, then advance, then differentiate until done, then gradient",
+            ),
+            Self::Changed => f.write_str(
+                "the memory belongs to a run of another problem: call start before the first advance",
             ),
         }
     }

@@ -6,7 +6,7 @@
 //! what it did not keep, or by forward tangents. The same code serves a Cortex-M0 and a desktop run with 10⁵ parameters.
 //!
 //! ```
-//! use dst_core::{Euler, Integrator, Memory, formula};
+//! use dst_core::{Euler, Memory, formula};
 //!
 //! // A = diag(1, θ)·∇f with f = ½x₁² + 2x₂²; stop when ‖∇f‖² ≤ 1e-4. No derivatives written.
 //! let flow = formula!(
@@ -23,64 +23,72 @@
 //! # Ok::<(), dst_core::Error>(())
 //! ```
 //!
-//! # The layers
+//! # Four things
 //!
-//! ```text
-//!  you write      formula!  Formula        Objective                 Dynamics + Criterion
-//!                      │  dual numbers         │ methods::*                  │ Pair
-//!                      └───────────────►   System: rate and J, pullback, pushforward
-//!                                                │
-//!  a plan         Euler Heun Rk4 SymplecticEuler Map ── .until(ε).at_most(n).crossing(…)  ──►  Plan
-//!                                                │
-//!  forward        Run::advance(budget) ─► Status::{Running, Reached, StepLimit}
-//!                      │ x_k to a slot, when the Schedule says so (checkpoint::*)
-//!                      ▼
-//!  backward       Adjoint::advance(budget)  or  Tangent::advance(budget)
-//!                      │ Crossing: from dJ to dT
-//!                      ▼
-//!  the answer     Sensitivity { time_gradient, steps_gradient, stop.condition, evaluations, … }
-//! ```
+//! | | | |
+//! |---|---|---|
+//! | [`Plan`] | what to run | `Euler::new(h).until(ε).at_most(n)` |
+//! | [`Problem`] | on what | `plan.on(&system, &theta, &x0)?`: every argument is checked here |
+//! | [`Memory`] | with what, and where it stands | vectors, checkpoint slots and a cursor: step, J, best iterate, schedule |
+//! | [`Seeds`] | what is differentiated | `Seeds::stop(crossing)`, `Seeds::weighted(\|k\| …)`, or their sum; chosen after the run |
 //!
-//! [`Plan::sensitivity`] goes through all of it in one call. A control loop takes the pieces: [`Plan::record`],
-//! [`Run::advance`] with a budget of steps, [`Iterate::best`] when the deadline comes first, and [`Run::adjoint`] with a
-//! budget of backward operations, spread over later ticks:
+//! [`Plan::sensitivity`] goes through all of it in one call. A control loop spreads it over its ticks, and keeps the memory
+//! and nothing else in between:
 //!
 //! ```
-//! use dst_core::{Euler, Integrator, Memory, Progress, Status, formula};
+//! use dst_core::{Crossing, Euler, Memory, Progress, Seeds, Status, formula};
 //! # let flow = formula!(|theta: 1, x: 2, _t| [x[0], theta[0] * x[1] * 4.0], |x| x[0] * x[0] + x[1] * x[1] * 16.0);
 //! # fn actuate(_: &[f32]) {}
 //! let (theta, x0) = ([0.5_f32], [1.0, 1.0]);
 //! let mut memory = Memory::<f32, 2, 1, 6>::new();
-//! let mut run = Euler::new(0.05).until(1e-4).record(&flow, &theta, &x0, &mut memory)?;
-//! loop {
-//!     match run.advance(20)? {
-//!         Status::Running(now) => actuate(now.best), // deadline first
-//!         Status::Reached(stop) | Status::StepLimit(stop) => {
-//!             actuate(stop.state);
-//!             break;
-//!         }
-//!     }
+//! let problem = Euler::new(0.05).until(1e-4).on(&flow, &theta, &x0)?;
+//! problem.start(&mut memory)?;
+//! while let Status::Running(now) = problem.advance(&mut memory, 20)? {
+//!     actuate(now.best); // the deadline came first
 //! }
-//! let mut tuner = run.adjoint()?;
-//! while let Progress::Running { .. } = tuner.advance(8)? {} // at most 8 operations per tick
-//! let gradient = tuner.finish()?;
-//! assert!(gradient.theta[0] < 0.0);
+//! let seeds = Seeds::stop(Crossing::Interpolated);
+//! while let Progress::Running { .. } = problem.differentiate(&mut memory, seeds, 8)? {} // at most 8 operations per tick
+//! assert!(problem.gradient(&memory)?.theta[0] < 0.0);
 //! # Ok::<(), dst_core::Error>(())
 //! ```
 //!
-//! Two rooms stand on this engine: [`adapt`], learning rates adapted while an optimiser runs (Adam-OLA, G-OLA, N-OLA), and [`mpc`],
-//! a model predictive controller whose solver is cut to a deadline.
+//! # The files
+//!
+//! ```text
+//! error  scalar  slices
+//! system/      what a user implements: System (mod), formula, dual, objective, pair, fixed
+//! integrator/  a step, its transpose and its tangent: runge_kutta (Euler, Heun, RK4), symplectic, map
+//! solve/       plan (Plan, Problem) → memory (and cursor) → forward → crossing (and seeds) → adjoint, tangent → answer
+//! checkpoint/  which states to keep: binomial, schedule, reversal; and where: store
+//! methods/     systems over an objective: gradient flow, preconditioned, momentum, Adam, projected, decrease
+//! adapt/       learning rates adapted while an optimiser runs: Adam-OLA, G-OLA, N-OLA
+//! mpc/         a model predictive controller whose solver is cut to a deadline
+//! ```
+//!
+//! # The names
+//!
+//! First page: [`Plan`] [`Problem`] [`Memory`] `HeapMemory` [`Seeds`] [`Crossing`] [`Mode`] [`Status`] [`Iterate`] [`Progress`]
+//! [`Gradient`] [`Sensitivity`] [`Error`] [`Argument`] [`Scalar`].
+//! Integrators: [`Euler`] [`Heun`] [`Rk4`] [`SymplecticEuler`] [`Map`] [`Integrator`].
+//! Systems: [`System`] [`Point`] [`Reading`] [`Seed`] [`Bar`] [`Direction`] [`Dims`] [`Cost`] [`Formula`] [`formula!`] [`Objective`]
+//! [`Optimality`].
+//! Modules: [`adapt`] [`checkpoint`] `fixed` [`methods`] [`mpc`] [`solve`] [`system`].
 //!
 //! # What to know
 //!
+//! - **First passage.** `until(ε)` stops at the first J ≤ ε, whatever J does later. Where it may swing, ask it to
+//!   [stay](Plan::staying_to_the_end): T is then the settling time.
 //! - **Units.** The paper writes ∂N/∂θ for a quantity with the unit of time. Here `time_gradient` is ∂T/∂θ and
 //!   `steps_gradient` is that divided by h, always under these names.
 //! - **Exactness.** [`Crossing::Interpolated`] is the exact gradient of the interpolated N\*: it agrees with finite
 //!   differences. The others approximate the gradient of the continuous stopping time, with the orders stated in [`Crossing`].
-//! - **Memory.** Everything is borrowed from a [`Memory`] or a [`Workspace`]; sizes come from `const fn`s. A checkpoint schedule
-//!   that does not know N in advance stays within a few percent of the offline optimum (table in [`checkpoint`]).
+//! - **J from differences.** A criterion formed by cancellation, such as x − 1e8 for x near 1e8, has lost its digits before this crate
+//!   sees it, and so has its gradient. [`solve::Condition::rounding`] cannot tell; shift the state instead.
+//! - **Memory.** Sizes come from `const fn`s of [`Dims`]. A checkpoint schedule that does not know N in advance stays within a
+//!   few percent of the offline optimum (table in [`checkpoint`]).
 //! - **Same bits.** Only IEEE arithmetic and `libm`, sums in a fixed order: the gradient does not depend on slots, budgets or target.
-//! - **Between ticks nothing is borrowed** if you [`suspend`](Run::suspend): what remains is plain data and your memory.
+//! - **A memory may be moved or cloned** between two calls, and goes on with the same bits. A changed h, ε, t0, limit or
+//!   length is refused ([`Error::Changed`]); a changed θ, x0 or system cannot be seen, and gives a gradient of neither.
 //! - **A stop is a status, not an error.** [`Error`] is for what has no answer.
 //! - **No panic** holds for builds without overflow checks, Cargo's default for release.
 //! - **Not for**: adaptive step sizes (they are in `dst-std`), stochastic iterations, criteria without a derivative.
@@ -107,53 +115,26 @@ extern crate std;
 
 #[cfg(feature = "libm")]
 pub mod adapt;
-mod adjoint;
 pub mod checkpoint;
-mod crossing;
-mod dual;
-mod engine;
 mod error;
-#[cfg(feature = "nalgebra")]
-pub mod fixed;
-mod formula;
-mod gradient;
 mod integrator;
-mod loss;
 pub mod methods;
 pub mod mpc;
-mod objective;
-mod plan;
-mod rows;
-mod run;
 mod scalar;
-mod seeds;
-mod sensitivity;
-mod stop;
-mod system;
-mod tangent;
-mod workspace;
+mod slices;
+pub mod solve;
+pub mod system;
 
-pub use adjoint::{Adjoint, AdjointState};
-pub use checkpoint::{Mark, Slots, Store, StoreFault, Vacant};
-pub use crossing::{Condition, Crossing};
-pub use dual::Dual;
 pub use error::{Argument, Error};
-pub use formula::{Derived, Formula};
-pub use gradient::{Evaluations, Gradient, Progress, Sensitivity, StopTime};
-pub use integrator::{
-    Euler, EulerTableau, Heun, HeunTableau, Integrator, Map, Rk4, Rk4Tableau, RungeKutta,
-    SymplecticEuler, Tableau,
-};
-pub use loss::{NoLoss, Uniform, Weights};
-pub use objective::{Objective, Optimality};
-pub use plan::{DEFAULT_MAX_STEPS, Mode, Plan};
-pub use run::{NoRecording, Recorder, Recording, Run, RunState};
+pub use integrator::{Euler, Heun, Integrator, Map, Rk4, SymplecticEuler};
 pub use scalar::Scalar;
-pub use stop::{Iterate, Status};
-pub use system::{
-    Bar, Cost, Criterion, Dims, Direction, Dynamics, Pair, Point, RateOf, Reading, Seed, System,
-};
-pub use tangent::{Tangent, TangentState};
 #[cfg(feature = "std")]
-pub use workspace::HeapMemory;
-pub use workspace::{Memory, Workspace, params_len, record_len, rows_len, slots_len};
+pub use solve::HeapMemory;
+pub use solve::{
+    Crossing, Gradient, Iterate, Memory, Mode, Plan, Problem, Progress, Seeds, Sensitivity, Status,
+};
+#[cfg(feature = "nalgebra")]
+pub use system::fixed;
+pub use system::{
+    Bar, Cost, Dims, Direction, Formula, Objective, Optimality, Point, Reading, Seed, System,
+};

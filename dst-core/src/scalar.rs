@@ -58,7 +58,7 @@ pub trait Scalar:
     fn is_finite(self) -> bool;
     /// Not a number.
     fn is_nan(self) -> bool;
-    /// Are all entries finite?
+    /// True if all entries are finite.
     fn all_finite(values: &[Self]) -> bool;
     /// |x|
     fn abs(self) -> Self;
@@ -69,6 +69,9 @@ pub trait Scalar:
 
     /// The next smaller number.
     fn next_down(self) -> Self;
+
+    /// The bits, widened to 64.
+    fn bits(self) -> u64;
 
     /// √x
     #[cfg(feature = "libm")]
@@ -164,6 +167,10 @@ macro_rules! scalar {
             fn next_down(self) -> Self {
                 <$t>::next_down(self)
             }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                u64::from(self.to_bits())
+            }
             $(
                 #[cfg(feature = "libm")]
                 #[inline]
@@ -185,37 +192,10 @@ scalar!(f32, u32, 0x7f80_0000, sqrt => sqrtf, exp => expf, ln => logf, ln_1p => 
 scalar!(f64, u64, 0x7ff0_0000_0000_0000, sqrt => sqrt, exp => exp, ln => log, ln_1p => log1p,
     sin => sin, cos => cos, tan => tan, atan => atan, tanh => tanh; pow);
 
-/// Are all entries finite?
-#[inline(always)]
-pub(crate) fn all_finite<S: Scalar>(values: &[S]) -> bool {
-    S::all_finite(values)
-}
-
-/// Σ aᵢ bᵢ, summed in order: the order is part of the result's bits.
-#[inline]
-pub(crate) fn dot<S: Scalar>(a: &[S], b: &[S]) -> S {
-    a.iter().zip(b).fold(S::ZERO, |sum, (&a, &b)| sum + a * b)
-}
-
-/// y ← y + a·x
-#[inline]
-pub(crate) fn add_scaled<S: Scalar>(y: &mut [S], a: S, x: &[S]) {
-    for (y, &x) in y.iter_mut().zip(x) {
-        *y += a * x;
-    }
-}
-
-/// Copies as much as fits; the lengths agree by construction, so nothing is ever left over.
-#[inline]
-pub(crate) fn copy<S: Scalar>(to: &mut [S], from: &[S]) {
-    for (to, &from) in to.iter_mut().zip(from) {
-        *to = from;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slices::all_finite;
 
     #[test]
     fn finite_is_decided_by_the_exponent() {

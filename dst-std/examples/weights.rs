@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use dst_core::{HeapMemory, Integrator, Map, Objective, System, Uniform};
+use dst_core::{HeapMemory, Map, Objective, System};
 use dst_std::l2o::{Asset, Feed, Optimiser, Trained, Workshop};
 
 /// f(x) = Σ ln cosh(xᵢ − bᵢ): flat far away, round at the bottom.
@@ -51,24 +51,26 @@ fn run(file: Option<&str>) -> Result<(), String> {
     let mut workshop = Workshop::new(valley.dim(), 0);
     let optimiser = Optimiser::new(trained.model, &valley, Feed::Detached, &mut workshop);
 
-    // Until f falls by less than 1e-5 in a step; the running loss makes f itself visible.
-    let plan = Map.until(1e-5).at_most(500).running_loss(Uniform(1.0), 0.0);
-    let mut memory = HeapMemory::new(&plan, &optimiser, 1);
+    // Until f falls by less than 1e-5 in a step. No gradient is wanted: no slots.
+    let plan = Map.until(1e-5).at_most(500);
+    let mut memory = HeapMemory::new(&plan, &optimiser, 0);
     let mut start = vec![0.0; optimiser.dims().states];
     optimiser.start(&[0.0; 100], &mut start);
-    let mut run = plan
-        .run(&optimiser, &trained.theta, &start, &mut memory)
-        .map_err(|error| error.to_string())?;
-    let f0 = run
-        .advance(0)
-        .map_err(|error| error.to_string())?
+    let explain = |error: dst_core::Error| error.to_string();
+    let problem = plan
+        .on(&optimiser, &trained.theta, &start)
+        .map_err(explain)?;
+    problem.start(&mut memory).map_err(explain)?;
+    let f0 = problem
+        .advance(&mut memory, 0)
+        .map_err(explain)?
         .iterate()
-        .value;
-    let end = run.complete().map_err(|error| error.to_string())?.iterate();
+        .loss;
+    let end = problem.complete(&mut memory).map_err(explain)?.iterate();
     println!(
         "{}: f from {f0:.1} to {:.0e} in {} steps",
         trained.model.title(),
-        end.value,
+        end.loss,
         end.steps
     );
     Ok(())

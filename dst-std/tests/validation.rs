@@ -1,6 +1,6 @@
 //! The validation problem: against other systems, finite differences and itself.
 
-use dst_core::{Crossing, Euler, HeapMemory, Integrator, Mode};
+use dst_core::{Crossing, Euler, HeapMemory, Mode};
 use dst_std::data::normals;
 use dst_std::experiments::Context;
 use dst_std::experiments::validation::{

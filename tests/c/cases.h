@@ -1,6 +1,6 @@
 /* The known answers, for one precision. Every case prints its numbers as bits, one line each:
  *
- *     case f64 decay euler paper adjoint: 81 <T> <T in steps> <dT/depsilon> <loss> <dtheta...> <dx0...> <x_N...>
+ *     case f64 decay euler paper adjoint: 81 <T> <T in steps> <dT/depsilon> <dtheta...> <dx0...> <x_N...>
  *
  * xtask compares these with what dst-core says in Rust, and those of a microcontroller with those of this machine. */
 
@@ -11,6 +11,7 @@ typedef struct {
     const char *model;
     DST(problem) problem;
     DST(options) options;
+    DST(seeds) seeds;
     REAL theta[1], x0[2];
     REAL theta_gradient[1], x0_gradient[2], state[2];
     DST(result) result;
@@ -24,23 +25,52 @@ static void OWN(aim)(OWN(scene) * s)
     s->result.state = s->state;
 }
 
-/* Runs the case in one call, and again in portions: same bits. Returns whether there is a result. */
+static dst_status OWN(one_shot)(OWN(scene) * s)
+{
+    OWN(aim)(s);
+    memset(s->problem.user, 0, sizeof(OWN(calls)));
+    return DST(sensitivity)(&s->problem, &s->options, s->theta, s->x0, &s->seeds, OWN(workspace),
+                            sizeof OWN(workspace), &s->result);
+}
+
+/* A sweep in portions over a run that has stopped, and its result. */
+static int OWN(sweep)(DST(run) * run, OWN(scene) * s)
+{
+    size_t remaining = 1, ticks = 0;
+    memset(s->theta_gradient, 0, sizeof s->theta_gradient);
+    memset(s->x0_gradient, 0, sizeof s->x0_gradient);
+    memset(s->state, 0, sizeof s->state);
+    OWN(aim)(s);
+    while (remaining > 0 && ++ticks < 100000)
+        if (!CHECK(DST(gradient_advance)(run, &s->seeds, 5, &remaining) == DST_OK))
+            return 0;
+    return CHECK(DST(gradient_read)(run, &s->result) == DST_OK);
+}
+
+/* The same bits, but for the counts of evaluations. */
+static int OWN(same)(const OWN(scene) * a, const OWN(scene) * b)
+{
+    const size_t states = a->problem.state_dim * sizeof(REAL);
+    const size_t numbers = offsetof(DST(result), transversality) + sizeof(REAL) - offsetof(DST(result), steps);
+    return memcmp(a->theta_gradient, b->theta_gradient, sizeof a->theta_gradient) == 0
+           && memcmp(a->x0_gradient, b->x0_gradient, states) == 0 && memcmp(a->state, b->state, states) == 0
+           && memcmp(&a->result.steps, &b->result.steps, numbers) == 0;
+}
+
+/* Runs the case in one call, and again in portions: same bits. Then, over the same run, another gradient and the first one
+ * again. Returns whether there is a result. */
 static int OWN(solve)(OWN(scene) * s)
 {
     OWN(calls) *calls = s->problem.user;
-    OWN(scene) portions;
+    OWN(scene) portions = *s, other, fresh;
     DST(run) *run = NULL;
     DST(iterate) iterate;
     int32_t progress = DST_RUNNING;
-    size_t remaining = 1, ticks = 0;
     dst_status status;
 
-    OWN(aim)(s);
-    memset(calls, 0, sizeof *calls);
     if (!CHECK(DST(workspace_size)(&s->problem, &s->options) <= sizeof OWN(workspace)))
         return 0;
-    status = DST(sensitivity)(&s->problem, &s->options, s->theta, s->x0, OWN(workspace), sizeof OWN(workspace),
-                              &s->result);
+    status = OWN(one_shot)(s);
     if (!CHECK(status == DST_OK)) {
         put(dst_status_message(status));
         put("\n");
@@ -50,11 +80,6 @@ static int OWN(solve)(OWN(scene) * s)
     CHECK(s->result.pullbacks == calls->pullbacks);
     CHECK(s->result.pushforwards == calls->pushforwards);
 
-    portions = *s;
-    memset(portions.theta_gradient, 0, sizeof portions.theta_gradient);
-    memset(portions.x0_gradient, 0, sizeof portions.x0_gradient);
-    memset(portions.state, 0, sizeof portions.state);
-    OWN(aim)(&portions);
     CHECK(DST(run_init)(&s->problem, &s->options, s->theta, s->x0, OWN(workspace_pollable),
                         sizeof OWN(workspace_pollable), &run) == DST_OK);
     while (progress == DST_RUNNING) {
@@ -63,16 +88,20 @@ static int OWN(solve)(OWN(scene) * s)
         CHECK(DST(run_iterate)(run, &iterate) == DST_OK);
         CHECK(iterate.best_criterion <= iterate.criterion);
     }
-    CHECK(iterate.steps == s->result.steps);
-    CHECK(DST(gradient_start)(run) == DST_OK);
-    while (remaining > 0 && ++ticks < 100000)
-        if (!CHECK(DST(gradient_advance)(run, 5, &remaining) == DST_OK))
-            return 0;
-    CHECK(DST(gradient_finish)(run, &portions.result) == DST_OK);
-    CHECK(memcmp(portions.theta_gradient, s->theta_gradient, sizeof s->theta_gradient) == 0);
-    CHECK(memcmp(portions.x0_gradient, s->x0_gradient, s->problem.state_dim * sizeof(REAL)) == 0);
-    CHECK(memcmp(portions.state, s->state, s->problem.state_dim * sizeof(REAL)) == 0);
-    CHECK(memcmp(&portions.result.steps, &s->result.steps, sizeof s->result - offsetof(DST(result), steps)) == 0);
+    CHECK((s->seeds.time_weight == 0 ? iterate.steps : iterate.entry) == s->result.steps);
+    if (!OWN(sweep)(run, &portions))
+        return 0;
+    CHECK(OWN(same)(&portions, s) && portions.result.rate_evaluations == s->result.rate_evaluations);
+
+    other = *s;
+    other.seeds.time_weight *= 3;
+    other.seeds.criterion_weight = 1;
+    other.seeds.loss_weight = (REAL)0.5;
+    fresh = other;
+    if (OWN(sweep)(run, &other) && CHECK(OWN(one_shot)(&fresh) == DST_OK))
+        CHECK(OWN(same)(&other, &fresh) && !OWN(same)(&other, s));
+    if (OWN(sweep)(run, &portions))
+        CHECK(OWN(same)(&portions, s));
     return 1;
 }
 
@@ -87,7 +116,6 @@ static void OWN(print)(const OWN(scene) * s, const char *words)
     OWN(put_bits)(s->result.time);
     OWN(put_bits)(s->result.steps_interpolated);
     OWN(put_bits)(s->result.epsilon_gradient);
-    OWN(put_bits)(s->result.loss);
     OWN(put_bits)(s->theta_gradient[0]);
     for (size_t i = 0; i < s->problem.state_dim; i++)
         OWN(put_bits)(s->x0_gradient[i]);
@@ -100,6 +128,7 @@ static OWN(scene) OWN(decay_scene)(OWN(calls) *calls)
 {
     OWN(scene) s = { .model = "decay", .theta = { (REAL)1.3 }, .x0 = { 2 } };
     s.problem = OWN(decay)(calls);
+    s.seeds = DST(seeds_default)();
     s.options = DST(options_default)((REAL)0.07, (REAL)1e-3);
     return s;
 }
@@ -108,6 +137,7 @@ static OWN(scene) OWN(figure1_scene)(OWN(calls) *calls)
 {
     OWN(scene) s = { .model = "figure1", .theta = { (REAL)0.7 }, .x0 = { 1, 1 } };
     s.problem = OWN(figure1)(calls);
+    s.seeds = DST(seeds_default)();
     s.options = DST(options_default)((REAL)0.05, (REAL)1e-2);
     return s;
 }
@@ -116,7 +146,29 @@ static OWN(scene) OWN(ball_scene)(OWN(calls) *calls)
 {
     OWN(scene) s = { .model = "ball", .theta = { 8 }, .x0 = { 3, 0 } };
     s.problem = OWN(ball)(calls);
+    s.seeds = DST(seeds_default)();
     s.options = DST(options_default)((REAL)0.01, 0);
+    return s;
+}
+
+/* Stays to the end of its horizon. */
+static OWN(scene) OWN(swing_scene)(OWN(calls) *calls)
+{
+    OWN(scene) s = { .model = "swing", .theta = { (REAL)0.8 }, .x0 = { 1, 0 } };
+    s.problem = OWN(swing)(calls);
+    s.seeds = DST(seeds_default)();
+    s.options = DST(options_default)((REAL)0.01, (REAL)0.04);
+    s.options.max_steps = 1000;
+    s.options.staying = SIZE_MAX;
+    return s;
+}
+
+static OWN(scene) OWN(chase_scene)(OWN(calls) *calls)
+{
+    OWN(scene) s = { .model = "chase", .theta = { (REAL)0.5 }, .x0 = { 2 } };
+    s.problem = OWN(chase)(calls);
+    s.seeds = DST(seeds_default)();
+    s.options = DST(options_default)((REAL)0.05, 0);
     return s;
 }
 
@@ -129,22 +181,20 @@ static void OWN(grid)(OWN(scene) s)
     int with_symplectic = strcmp(s.model, "ball") == 0;
     for (s.options.integrator = DST_EULER; s.options.integrator <= (with_symplectic ? DST_SYMPLECTIC : DST_RK4);
          s.options.integrator++)
-        for (s.options.crossing = DST_PAPER; s.options.crossing <= DST_HERMITE; s.options.crossing++)
+        for (s.seeds.crossing = DST_PAPER; s.seeds.crossing <= DST_HERMITE; s.seeds.crossing++)
             for (s.options.mode = DST_ADJOINT; s.options.mode <= DST_TANGENT; s.options.mode++) {
                 char words[40];
                 OWN(scene) other = s;
                 strcpy(words, integrators[s.options.integrator]);
-                strcat(strcat(words, " "), crossings[s.options.crossing]);
+                strcat(strcat(words, " "), crossings[s.seeds.crossing]);
                 strcat(strcat(words, " "), modes[s.options.mode]);
                 if (!OWN(solve)(&s))
                     continue;
                 OWN(print)(&s, words);
                 other.options.slots = 3;
                 other.options.keep_records = 1;
-                if (OWN(solve)(&other)) {
-                    CHECK(memcmp(other.theta_gradient, s.theta_gradient, sizeof s.theta_gradient) == 0);
-                    CHECK(memcmp(other.x0_gradient, s.x0_gradient, s.problem.state_dim * sizeof(REAL)) == 0);
-                }
+                if (OWN(solve)(&other))
+                    CHECK(OWN(same)(&other, &s));
             }
 }
 
@@ -171,8 +221,8 @@ static void OWN(decay_closed_form)(OWN(scene) s)
     /* Without theta_gradient or the others, the rest is the same. */
     {
         DST(result) bare = { .theta_gradient = NULL };
-        CHECK(DST(sensitivity)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &bare)
-              == DST_OK);
+        CHECK(DST(sensitivity)(&s.problem, &s.options, s.theta, s.x0, NULL, OWN(workspace), sizeof OWN(workspace),
+                               &bare) == DST_OK);
         CHECK(bare.steps == s.result.steps && bare.time == s.result.time);
     }
     /* DST_AUTO takes what is there. */
@@ -197,7 +247,7 @@ static void OWN(figure1_definition_3)(OWN(scene) s)
         j = x1 * x1 + 16 * x2 * x2;
     }
     sensitivity = 16 * 2 * n * x2 * x2 / q * (-4 * h);
-    s.options.crossing = DST_PAPER;
+    s.seeds.crossing = DST_PAPER;
     if (OWN(solve)(&s)) {
         CHECK(s.result.steps == (size_t)n && s.result.steps_interpolated == (REAL)n);
         CHECK(close_to((double)s.theta_gradient[0], -h * sensitivity / (j - j_before), PRECISION == 64 ? 1e-12 : 1e-3));
@@ -209,7 +259,7 @@ static void OWN(ball_exact)(OWN(scene) s)
 {
     double tolerance = PRECISION == 64 ? 1e-9 : 1e-4;
     s.options.integrator = DST_RK4;
-    s.options.crossing = DST_HERMITE;
+    s.seeds.crossing = DST_HERMITE;
     if (OWN(solve)(&s)) {
         CHECK(close_to((double)s.result.time, 0.86602540378443865, tolerance));
         CHECK(close_to((double)s.x0_gradient[0], 0.14433756729740643, tolerance));
@@ -217,31 +267,153 @@ static void OWN(ball_exact)(OWN(scene) s)
     }
 }
 
-static REAL OWN(falling_weight)(void *user, size_t step)
+static int OWN(falling_weight)(void *user, size_t step, REAL *criterion_weight, REAL *loss_weight)
 {
-    (void)user;
-    return 1 / (1 + (REAL)step);
+    *(size_t *)user += 1;
+    CHECK(*criterion_weight == 0 && *loss_weight == 7);
+    *loss_weight = 1 / (1 + (REAL)step);
+    return 0;
 }
 
 /* sum_k w_k*f(x_k) + mu*T */
-static void OWN(running_loss)(OWN(scene) s)
+static void OWN(weighted)(OWN(scene) s)
 {
     static const char *const words[][3] = { { "uniform auto", "uniform adjoint", "uniform tangent" },
                                             { "falling auto", "falling adjoint", "falling tangent" },
                                             { "limit auto", "limit adjoint", "limit tangent" } };
     for (int kind = 0; kind < 3; kind++)
         for (s.options.mode = DST_ADJOINT; s.options.mode <= DST_TANGENT; s.options.mode++) {
-            s.options.loss_weight = kind == 1 ? 0 : (REAL)0.1;
-            s.options.weight = kind == 1 ? OWN(falling_weight) : NULL;
-            s.options.time_weight = kind == 2 ? 0 : 2;
+            size_t asked = 0;
+            s.seeds.loss_weight = kind == 1 ? 7 : (REAL)0.1;
+            s.seeds.weight = kind == 1 ? OWN(falling_weight) : NULL;
+            s.seeds.user = &asked;
+            s.seeds.time_weight = kind == 2 ? 0 : 2;
             s.options.max_steps = kind == 2 ? 40 : 10000;
-            if (OWN(solve)(&s)) {
+            if (kind == 1) {
+                CHECK(OWN(one_shot)(&s) == DST_OK && asked > s.result.steps);
                 OWN(print)(&s, words[kind][s.options.mode]);
-                CHECK(s.result.loss > 0);
-                /* Without a part in the objective there is no stopping time. */
+            } else if (OWN(solve)(&s)) {
+                OWN(print)(&s, words[kind][s.options.mode]);
+                /* Without a part in the sum there is no stopping time. */
                 CHECK((s.result.time != s.result.time) == (kind == 2));
             }
         }
+}
+
+/* One run, three gradients: they add up. And a window: what lies before it does not count. */
+static void OWN(three_gradients)(OWN(scene) s)
+{
+    const double tolerance = PRECISION == 64 ? 1e-10 : 1e-3;
+    OWN(scene) time = s, sum = s, both = s, end = s;
+    DST(run) *run = NULL;
+    int32_t progress = -1;
+    s.options.mode = DST_ADJOINT;
+    sum.seeds.time_weight = 0;
+    sum.seeds.loss_weight = both.seeds.loss_weight = 1;
+    CHECK(DST(run_init)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &run) == DST_OK);
+    CHECK(DST(run_advance)(run, SIZE_MAX, &progress) == DST_OK && progress == DST_REACHED);
+    if (OWN(sweep)(run, &time) && OWN(sweep)(run, &sum) && OWN(sweep)(run, &both)) {
+        CHECK(close_to((double)(time.theta_gradient[0] + sum.theta_gradient[0]), (double)both.theta_gradient[0], tolerance));
+        CHECK(close_to((double)(time.x0_gradient[0] + sum.x0_gradient[0]), (double)both.x0_gradient[0], tolerance));
+        CHECK(sum.theta_gradient[0] < 0 && sum.result.time != sum.result.time && both.result.time == time.result.time);
+    }
+    /* Of the last step alone: dT by x_{N-1} is of the order of 1/slope, and theta acts once. */
+    end.seeds.window = 1;
+    if (OWN(sweep)(run, &end))
+        CHECK(end.theta_gradient[0] < 0 && end.theta_gradient[0] > time.theta_gradient[0] / 5);
+    end.seeds.window = SIZE_MAX;
+    if (OWN(sweep)(run, &end))
+        CHECK(OWN(same)(&end, &time));
+}
+
+/* A stay counts, a passage does not: T is the last entry, and so is its gradient. */
+static void OWN(settling)(OWN(scene) s)
+{
+    const double step = 1e-6;
+    OWN(scene) passing = s, staying = s, near[2];
+    DST(run) *run = NULL;
+    DST(iterate) iterate;
+    int32_t progress = -1;
+    size_t entries = 0, entry = SIZE_MAX, remaining = 7;
+    REAL above = 0;
+
+    passing.options.staying = 0;
+    CHECK(OWN(one_shot)(&passing) == DST_OK && OWN(one_shot)(&s) == DST_OK);
+    CHECK(passing.result.time < (REAL)0.4 && s.result.time > 3);
+    if (PRECISION == 64) {
+        for (int i = 0; i < 2; i++) {
+            near[i] = s;
+            near[i].theta[0] += (REAL)(i == 0 ? -step : step);
+            CHECK(OWN(one_shot)(&near[i]) == DST_OK && near[i].result.steps == s.result.steps);
+        }
+        CHECK(close_to((double)(near[1].result.time - near[0].result.time) / (2 * step), (double)s.theta_gradient[0],
+                       1e-6));
+    }
+    /* A stay of more than a swing is as good as one to the end; a short one is passed through. */
+    staying.options.staying = 100;
+    CHECK(OWN(one_shot)(&staying) == DST_OK && OWN(same)(&staying, &s));
+    CHECK(staying.result.rate_evaluations < s.result.rate_evaluations);
+    staying.options.staying = 2;
+    CHECK(OWN(one_shot)(&staying) == DST_OK && staying.result.time == passing.result.time);
+
+    /* Step by step: entries and exits, as the iterate counts them. */
+    CHECK(DST(run_init)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &run) == DST_OK);
+    CHECK(DST(run_advance)(run, 0, &progress) == DST_OK);
+    while (progress == DST_RUNNING) {
+        CHECK(DST(run_iterate)(run, &iterate) == DST_OK);
+        if (iterate.criterion > s.options.epsilon)
+            entry = SIZE_MAX;
+        else if (entry == SIZE_MAX) {
+            entry = iterate.steps;
+            entries++;
+        }
+        CHECK(iterate.entry == entry && iterate.exits == entries - (entry != SIZE_MAX));
+        if (!CHECK(DST(run_advance)(run, 1, &progress) == DST_OK))
+            return;
+    }
+    CHECK(progress == DST_REACHED && entries > 4);
+    CHECK(DST(run_iterate)(run, &iterate) == DST_OK && iterate.steps == 1000 && iterate.entry == s.result.steps);
+
+    /* Cut off above the band, or before the stay has lasted. */
+    s.options.max_steps = 78;
+    CHECK(DST(run_init)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &run) == DST_OK);
+    CHECK(DST(run_advance)(run, SIZE_MAX, &progress) == DST_OK && progress == DST_NEVER_SETTLED);
+    CHECK(DST(gradient_advance)(run, &s.seeds, 1, &remaining) == DST_ERROR_NOT_STOPPED && remaining == 7);
+    CHECK(DST(run_iterate)(run, &iterate) == DST_OK);
+    above = iterate.criterion;
+    CHECK(above > s.options.epsilon && iterate.entry == SIZE_MAX && iterate.exits == 1);
+    s.options.max_steps = 41;
+    s.options.staying = 10;
+    CHECK(DST(run_init)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &run) == DST_OK);
+    CHECK(DST(run_advance)(run, SIZE_MAX, &progress) == DST_OK && progress == DST_STEP_LIMIT);
+    /* What is no stopping time can be differentiated all the same. */
+    s.seeds.time_weight = 0;
+    s.seeds.criterion_weight = 1;
+    CHECK(OWN(sweep)(run, &s) && s.result.steps == 41 && s.theta_gradient[0] != 0);
+}
+
+/* x0*exp(-theta*T) = T/2 and, by the implicit function theorem, dT/dtheta = -T*x/(theta*x + 1/2). */
+static void OWN(moving_target)(OWN(scene) s)
+{
+    const double tolerance = PRECISION == 64 ? 1e-6 : 1e-3;
+    double x, time;
+    s.options.integrator = DST_RK4;
+    s.options.step = (REAL)0.01;
+    for (s.options.mode = DST_ADJOINT; s.options.mode <= DST_TANGENT; s.options.mode++)
+        for (s.seeds.crossing = DST_SLOPE; s.seeds.crossing <= DST_HERMITE; s.seeds.crossing++)
+            if (OWN(solve)(&s)) {
+                time = (double)s.result.time;
+                x = time / 2;
+                CHECK(close_to((double)s.theta_gradient[0], -time * x / ((double)s.theta[0] * x + 0.5),
+                               s.seeds.crossing == DST_SLOPE ? 1e-4 : tolerance));
+                CHECK(close_to((double)s.result.epsilon_gradient, -1 / ((double)s.theta[0] * x + 0.5),
+                               s.seeds.crossing == DST_SLOPE ? 1e-4 : tolerance));
+                /* Both terms bring J down; the tangent mode cannot tell. */
+                if (s.options.mode == DST_ADJOINT)
+                    CHECK(s.result.transversality == 1);
+                else
+                    CHECK(s.result.transversality != s.result.transversality);
+            }
 }
 
 static void OWN(print_ola)(const char *words, const DST(ola_state) * state, REAL sensitivity)
@@ -330,6 +502,7 @@ static void OWN(deadline)(OWN(scene) s)
     CHECK(DST(run_advance)(run, 3, &progress) == DST_OK && progress == DST_RUNNING);
     CHECK(DST(run_iterate)(run, &iterate) == DST_OK && iterate.steps == 3);
     CHECK(iterate.best_criterion == 3 && iterate.best[0] == 3 && iterate.state[0] > 6);
+    CHECK(iterate.loss == iterate.state[0] && iterate.entry == SIZE_MAX && iterate.exits == 0);
     CHECK(close_to((double)iterate.time, 0.75, 1e-12));
 }
 
@@ -339,10 +512,15 @@ static void OWN(all)(void)
     OWN(grid)(OWN(decay_scene)(&calls));
     OWN(grid)(OWN(figure1_scene)(&calls));
     OWN(grid)(OWN(ball_scene)(&calls));
+    OWN(grid)(OWN(swing_scene)(&calls));
+    OWN(grid)(OWN(chase_scene)(&calls));
     OWN(decay_closed_form)(OWN(decay_scene)(&calls));
     OWN(figure1_definition_3)(OWN(figure1_scene)(&calls));
     OWN(ball_exact)(OWN(ball_scene)(&calls));
-    OWN(running_loss)(OWN(figure1_scene)(&calls));
+    OWN(weighted)(OWN(figure1_scene)(&calls));
+    OWN(three_gradients)(OWN(figure1_scene)(&calls));
+    OWN(settling)(OWN(swing_scene)(&calls));
+    OWN(moving_target)(OWN(chase_scene)(&calls));
     OWN(deadline)(OWN(ball_scene)(&calls));
     OWN(adaptation)();
     {

@@ -15,7 +15,7 @@ int rate(void *, const double *theta, const double *x, double, double *rate, dou
 }
 
 int pullback(void *, const double *theta, const double *x, double, const double *, const double *rate_bar,
-             double criterion_bar, double, double *theta_bar, double *x_bar)
+             double criterion_bar, double, double *theta_bar, double *x_bar, double *)
 {
     theta_bar[0] += rate_bar[0] * x[0];
     x_bar[0] += rate_bar[0] * theta[0] + criterion_bar;
@@ -34,13 +34,14 @@ int main()
     problem.pullback = pullback;
     auto options = dst_options_default_f64(0.002, 0.5);
     options.integrator = DST_RK4;
-    options.crossing = DST_HERMITE;
+    auto seeds = dst_seeds_default_f64();
+    seeds.crossing = DST_HERMITE;
     const double theta = 0.1, x0 = 1;
     double gradient = 0;
     dst_result_f64 result = {};
     result.theta_gradient = &gradient;
     const dst_status status
-        = dst_sensitivity_f64(&problem, &options, &theta, &x0, workspace, sizeof workspace, &result);
+        = dst_sensitivity_f64(&problem, &options, &theta, &x0, &seeds, workspace, sizeof workspace, &result);
     // The half-life: T = ln(2)/theta, dT/dtheta = -ln(2)/theta^2.
     const bool right = status == DST_OK && std::fabs(result.time - std::log(2.0) / 0.1) < 1e-7
                        && std::fabs(gradient + std::log(2.0) / 0.01) < 1e-6;

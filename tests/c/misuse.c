@@ -15,6 +15,18 @@ static int same_bytes(const void *a, const void *b, size_t size)
     return 1;
 }
 
+/* Any of the functions, by number. */
+#define CALLS 12
+static dst_status call_f32(unsigned which, void *workspace, size_t size);
+static dst_status call_f64(unsigned which, void *workspace, size_t size);
+
+static unsigned next_random(void)
+{
+    static uint32_t state = 1;
+    state = state * 1664525U + 1013904223U;
+    return state >> 8;
+}
+
 #define PRECISION 32
 #include "precision.h"
 #include "misuse.h"
@@ -51,6 +63,7 @@ static void other_precision(void)
 int main(void)
 {
     messages();
+    reset_f64(); /* callbacks of one precision call functions of the other */
     all_f32();
     all_f64();
     other_precision();

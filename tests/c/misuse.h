@@ -10,28 +10,34 @@ typedef struct {
     size_t at;
     /* What it returns; 0: it leaves its outputs alone (NaN in the pullback). */
     int code;
-    /* Is there a running loss? The calls of its weight, and those of them after an abort. */
-    int weighs;
-    size_t weighed, weighed_late;
-    /* The run to call from within, and what came of it. */
-    DST(run) *inner;
-    dst_status inner_status;
+    /* The calls of the weight of the seeds, and those of them after an abort; the one that aborts (from 1). */
+    size_t weighed, weighed_late, weight_at;
+    /* Does every callback call functions on its own workspace? How many it called, and how many were refused as busy. */
+    int reenters;
+    size_t entered, refused;
+    /* The first eight bytes of the workspace, as a callback saw them. */
+    unsigned char seal[8];
 } OWN(trouble);
+
+static void OWN(reenter)(OWN(trouble) * trouble);
+static const void *OWN(workspace)(void);
 
 static int OWN(is_due)(OWN(trouble) * trouble, int which)
 {
+    OWN(reenter)(trouble);
     return ++trouble->calls[which] >= trouble->at && trouble->which == which && trouble->at > 0;
 }
 
-/* The same weight for all steps; only counts. */
-static REAL OWN(weight)(void *user, size_t step)
+/* Leaves the weights alone; only counts. */
+static int OWN(weight)(void *user, size_t step, REAL *criterion_weight, REAL *loss_weight)
 {
     OWN(trouble) *trouble = user;
     const int aborted = trouble->code != 0 && trouble->at > 0 && trouble->calls[trouble->which] >= trouble->at;
-    (void)step;
+    (void)step, (void)criterion_weight, (void)loss_weight;
+    OWN(reenter)(trouble);
     trouble->weighed++;
     trouble->weighed_late += aborted ? 1 : 0;
-    return 1;
+    return trouble->weighed == trouble->weight_at ? trouble->code : 0;
 }
 
 static int OWN(bad_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
@@ -39,26 +45,25 @@ static int OWN(bad_rate)(void *user, const REAL *theta, const REAL *x, REAL t, R
 {
     OWN(trouble) *trouble = user;
     (void)t, (void)tape;
-    if (trouble->weighs)
-        *loss = x[0];
-    if (trouble->inner != NULL) {
-        int32_t progress;
-        trouble->inner_status = DST(run_advance)(trouble->inner, 1, &progress);
-    }
+    *loss = x[0];
     rate[0] = theta[0] * x[0];
-    if (OWN(is_due)(trouble, 0))
+    if (OWN(is_due)(trouble, 0)) {
+        /* The seal as it is during a call. */
+        memcpy(trouble->seal, OWN(workspace)(), sizeof trouble->seal);
         return trouble->code;
+    }
     *criterion = x[0];
     return 0;
 }
 
 static int OWN(bad_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
-                             const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar, REAL *x_bar)
+                             const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar, REAL *x_bar,
+                             REAL *t_bar)
 {
     OWN(trouble) *trouble = user;
-    (void)t, (void)tape, (void)loss_bar;
+    (void)t, (void)tape, (void)t_bar;
     theta_bar[0] += rate_bar[0] * x[0];
-    x_bar[0] += rate_bar[0] * theta[0] + criterion_bar;
+    x_bar[0] += rate_bar[0] * theta[0] + criterion_bar + loss_bar;
     if (OWN(is_due)(trouble, 1)) {
         x_bar[0] = (REAL)NAN;
         return trouble->code;
@@ -67,15 +72,16 @@ static int OWN(bad_pullback)(void *user, const REAL *theta, const REAL *x, REAL 
 }
 
 static int OWN(bad_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
-                                const REAL *theta_dot, const REAL *x_dot, REAL *rate_dot, REAL *criterion_dot,
-                                REAL *loss_dot)
+                                const REAL *theta_dot, const REAL *x_dot, REAL t_dot, REAL *rate_dot,
+                                REAL *criterion_dot, REAL *loss_dot)
 {
     OWN(trouble) *trouble = user;
-    (void)t, (void)tape, (void)loss_dot;
+    (void)t, (void)tape, (void)t_dot;
     rate_dot[0] = theta_dot[0] * x[0] + theta[0] * x_dot[0];
     if (OWN(is_due)(trouble, 2))
         return trouble->code;
     *criterion_dot = x_dot[0];
+    *loss_dot = x_dot[0];
     return 0;
 }
 
@@ -102,6 +108,7 @@ static int OWN(bad_hessian)(void *user, const REAL *x, const REAL *v, const REAL
 typedef struct {
     DST(problem) problem;
     DST(options) options;
+    DST(seeds) seeds;
     DST(objective) objective;
     DST(ola_options) ola_options;
     REAL theta[2], x0[2], theta_gradient[2], x0_gradient[2], state[2];
@@ -120,6 +127,11 @@ typedef struct {
 
 static OWN(world) OWN(w), OWN(before);
 static OWN(trouble) OWN(t);
+static const void *OWN(workspace)(void)
+{
+    return OWN(w).workspace;
+}
+
 #define W OWN(w)
 #define T OWN(t)
 
@@ -143,7 +155,10 @@ static void OWN(reset)(void)
     W.objective.user = &T;
     W.objective.abort_code = &W.abort_code;
     W.options = DST(options_default)((REAL)0.125, (REAL)0.5);
+    W.seeds = DST(seeds_default)();
+    W.seeds.user = &T;
     W.ola_options = DST(ola_options_default)((REAL)0.01, (REAL)1e-3, (REAL)1e-3);
+    dst_workspace_clear(W.workspace);
     for (int i = 0; i < 2; i++)
         W.theta[i] = W.x0[i] = 1;
     W.result.theta_gradient = W.theta_gradient;
@@ -170,7 +185,7 @@ static void OWN(reset)(void)
 
 /* These with the arguments of `world`. */
 #define ONE_SHOT()                                                                                                     \
-    DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, W.workspace, sizeof W.workspace, &W.result)
+    DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, &W.seeds, W.workspace, sizeof W.workspace, &W.result)
 #define INIT() DST(run_init)(&W.problem, &W.options, W.theta, W.x0, W.workspace, sizeof W.workspace, &W.run)
 #define OLA_INIT() DST(ola_init)(&W.objective, &W.ola_options, W.x0, W.workspace, sizeof W.workspace, &W.ola)
 #define WINDOW_INIT() DST(window_init)(&W.objective, &W.ola_options, W.x0, W.workspace, sizeof W.workspace, &W.window)
@@ -182,6 +197,16 @@ static void OWN(reset)(void)
         change;                                                                                                        \
         REFUSED(expected, ONE_SHOT());                                                                                 \
         REFUSED(expected, INIT());                                                                                     \
+    } while (0)
+
+/* The same for the seeds, by the one-shot call and by dst_gradient_advance. */
+#define BAD_SEEDS(expected, change)                                                                                    \
+    do {                                                                                                               \
+        OWN(reset)();                                                                                                  \
+        change;                                                                                                        \
+        REFUSED(expected, ONE_SHOT());                                                                                 \
+        CHECK(INIT() == DST_OK && DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_OK);                           \
+        REFUSED(expected, DST(gradient_advance)(W.run, &W.seeds, 1, &W.remaining));                                    \
     } while (0)
 
 #define BAD_OLA(expected, change)                                                                                      \
@@ -196,12 +221,12 @@ static void OWN(null_pointers)(void)
 {
     size_t size = sizeof W.workspace;
     OWN(reset)();
-    REFUSED(DST_ERROR_NULL, DST(sensitivity)(NULL, &W.options, W.theta, W.x0, W.workspace, size, &W.result));
-    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, NULL, W.theta, W.x0, W.workspace, size, &W.result));
-    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, &W.options, NULL, W.x0, W.workspace, size, &W.result));
-    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, &W.options, W.theta, NULL, W.workspace, size, &W.result));
-    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, NULL, size, &W.result));
-    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, W.workspace, size, NULL));
+    REFUSED(DST_ERROR_NULL, DST(sensitivity)(NULL, &W.options, W.theta, W.x0, NULL, W.workspace, size, &W.result));
+    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, NULL, W.theta, W.x0, NULL, W.workspace, size, &W.result));
+    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, &W.options, NULL, W.x0, NULL, W.workspace, size, &W.result));
+    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, &W.options, W.theta, NULL, NULL, W.workspace, size, &W.result));
+    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, NULL, NULL, size, &W.result));
+    REFUSED(DST_ERROR_NULL, DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, NULL, W.workspace, size, NULL));
     REFUSED(DST_ERROR_NULL, DST(run_init)(NULL, &W.options, W.theta, W.x0, W.workspace, size, &W.run));
     REFUSED(DST_ERROR_NULL, DST(run_init)(&W.problem, NULL, W.theta, W.x0, W.workspace, size, &W.run));
     REFUSED(DST_ERROR_NULL, DST(run_init)(&W.problem, &W.options, NULL, W.x0, W.workspace, size, &W.run));
@@ -219,14 +244,15 @@ static void OWN(null_pointers)(void)
     REFUSED(DST_ERROR_NULL, DST(run_advance)(W.run, 1, NULL));
     REFUSED(DST_ERROR_NULL, DST(run_iterate)(NULL, &W.iterate));
     REFUSED(DST_ERROR_NULL, DST(run_iterate)(W.run, NULL));
-    REFUSED(DST_ERROR_NULL, DST(gradient_start)(NULL));
-    CHECK(DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_OK && DST(gradient_start)(W.run) == DST_OK);
-    REFUSED(DST_ERROR_NULL, DST(gradient_advance)(NULL, 1, &W.remaining));
-    REFUSED(DST_ERROR_NULL, DST(gradient_advance)(W.run, 1, NULL));
-    REFUSED(DST_ERROR_NULL, DST(gradient_finish)(NULL, &W.result));
-    REFUSED(DST_ERROR_NULL, DST(gradient_finish)(W.run, NULL));
+    CHECK(DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_OK);
+    REFUSED(DST_ERROR_NULL, DST(gradient_advance)(NULL, &W.seeds, 1, &W.remaining));
+    REFUSED(DST_ERROR_NULL, DST(gradient_advance)(W.run, &W.seeds, 1, NULL));
+    REFUSED(DST_ERROR_NULL, DST(gradient_read)(NULL, &W.result));
+    CHECK(DST(gradient_advance)(W.run, NULL, SIZE_MAX, &W.remaining) == DST_OK && W.remaining == 0);
+    REFUSED(DST_ERROR_NULL, DST(gradient_read)(W.run, NULL));
     /* None of which has harmed the run. */
-    CHECK(DST(gradient_finish)(W.run, &W.result) == DST_OK && W.theta_gradient[0] < 0);
+    CHECK(DST(gradient_read)(W.run, &W.result) == DST_OK && W.theta_gradient[0] < 0);
+    dst_workspace_clear(NULL);
 
     OWN(reset)();
     REFUSED(DST_ERROR_NULL, DST(ola_init)(NULL, &W.ola_options, W.x0, W.workspace, size, &W.ola));
@@ -295,12 +321,12 @@ static void OWN(sizes)(void)
     need = DST(workspace_size)(&W.problem, &W.options);
     CHECK(need > 0 && need < sizeof W.workspace);
     REFUSED(DST_ERROR_WORKSPACE_TOO_SMALL,
-            DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, W.workspace, need - 1, &W.result));
+            DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, NULL, W.workspace, need - 1, &W.result));
     REFUSED(DST_ERROR_WORKSPACE_TOO_SMALL,
-            DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, W.workspace, 0, &W.result));
+            DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, NULL, W.workspace, 0, &W.result));
     REFUSED(DST_ERROR_WORKSPACE_TOO_SMALL,
             DST(run_init)(&W.problem, &W.options, W.theta, W.x0, W.workspace, need - 1, &W.run));
-    CHECK(DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, W.workspace, need, &W.result) == DST_OK);
+    CHECK(DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, NULL, W.workspace, need, &W.result) == DST_OK);
     for (size_t i = need; i < sizeof W.workspace; i++)
         beyond += ((unsigned char *)W.workspace)[i] != 0xa5;
     CHECK(beyond == 0);
@@ -328,22 +354,22 @@ static void OWN(alignment)(void)
     OWN(reset)();
     for (size_t by = 1; by < align; by++)
         REFUSED(DST_ERROR_MISALIGNED,
-                DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, workspace + by, size, &W.result));
+                DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, NULL, workspace + by, size, &W.result));
     REFUSED(DST_ERROR_MISALIGNED,
             DST(run_init)(&W.problem, &W.options, W.theta, W.x0, workspace + 1, size, &W.run));
     REFUSED(DST_ERROR_MISALIGNED, DST(ola_init)(&W.objective, &W.ola_options, W.x0, workspace + 1, size, &W.ola));
     REFUSED(DST_ERROR_MISALIGNED,
             DST(window_init)(&W.objective, &W.ola_options, W.x0, workspace + 1, size, &W.window));
-    REFUSED(DST_ERROR_MISALIGNED, DST(sensitivity)(OWN(off)(&W.problem), &W.options, W.theta, W.x0, W.workspace,
+    REFUSED(DST_ERROR_MISALIGNED, DST(sensitivity)(OWN(off)(&W.problem), &W.options, W.theta, W.x0, NULL, W.workspace,
                                                    size, &W.result));
-    REFUSED(DST_ERROR_MISALIGNED, DST(sensitivity)(&W.problem, OWN(off)(&W.options), W.theta, W.x0, W.workspace,
+    REFUSED(DST_ERROR_MISALIGNED, DST(sensitivity)(&W.problem, OWN(off)(&W.options), W.theta, W.x0, NULL, W.workspace,
                                                    size, &W.result));
     REFUSED(DST_ERROR_MISALIGNED,
-            DST(sensitivity)(&W.problem, &W.options, OWN(off)(W.theta), W.x0, W.workspace, size, &W.result));
+            DST(sensitivity)(&W.problem, &W.options, OWN(off)(W.theta), W.x0, NULL, W.workspace, size, &W.result));
     REFUSED(DST_ERROR_MISALIGNED,
-            DST(sensitivity)(&W.problem, &W.options, W.theta, OWN(off)(W.x0), W.workspace, size, &W.result));
+            DST(sensitivity)(&W.problem, &W.options, W.theta, OWN(off)(W.x0), NULL, W.workspace, size, &W.result));
     REFUSED(DST_ERROR_MISALIGNED,
-            DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, W.workspace, size, OWN(off)(&W.result)));
+            DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, NULL, W.workspace, size, OWN(off)(&W.result)));
     REFUSED(DST_ERROR_MISALIGNED,
             DST(run_init)(&W.problem, &W.options, W.theta, W.x0, W.workspace, size, OWN(off)(&W.run)));
     W.result.theta_gradient = OWN(off)(W.theta_gradient);
@@ -351,6 +377,10 @@ static void OWN(alignment)(void)
     BAD(DST_ERROR_MISALIGNED, W.problem.abort_code = OWN(off)(&W.abort_code));
     OWN(reset)();
     REFUSED(DST_ERROR_MISALIGNED, DST(run_advance)(OWN(off)(W.workspace), 1, &W.progress));
+    CHECK(INIT() == DST_OK);
+    REFUSED(DST_ERROR_MISALIGNED, DST(run_advance)(W.run, 1, OWN(off)(&W.progress)));
+    REFUSED(DST_ERROR_MISALIGNED, DST(gradient_advance)(W.run, OWN(off)(&W.seeds), 1, &W.remaining));
+    REFUSED(DST_ERROR_MISALIGNED, DST(gradient_read)(W.run, OWN(off)(&W.result)));
 }
 
 static void OWN(numbers)(void)
@@ -362,8 +392,9 @@ static void OWN(numbers)(void)
         BAD(DST_ERROR_STEP_SIZE, W.options.step = bad[i]);
         BAD(DST_ERROR_EPSILON, W.options.epsilon = bad[i]);
         BAD(DST_ERROR_START_TIME, W.options.start_time = bad[i]);
-        BAD(DST_ERROR_WEIGHT, W.options.time_weight = bad[i]);
-        BAD(DST_ERROR_WEIGHT, W.options.loss_weight = bad[i]);
+        BAD_SEEDS(DST_ERROR_WEIGHT, W.seeds.time_weight = bad[i]);
+        BAD_SEEDS(DST_ERROR_WEIGHT, W.seeds.loss_weight = bad[i]);
+        BAD_SEEDS(DST_ERROR_WEIGHT, W.seeds.criterion_weight = bad[i]);
         BAD_OLA(DST_ERROR_X0, W.x0[0] = bad[i]);
         BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.alpha = bad[i]);
         BAD_OLA(DST_ERROR_HYPERPARAMETER, W.ola_options.beta1 = bad[i]);
@@ -383,7 +414,10 @@ static void OWN(numbers)(void)
     BAD(DST_ERROR_STEP_SIZE, W.options.step = -1);
     BAD(DST_ERROR_CHOICE, W.options.integrator = -1);
     BAD(DST_ERROR_CHOICE, W.options.integrator = 4);
-    BAD(DST_ERROR_CHOICE, W.options.crossing = 4);
+    BAD_SEEDS(DST_ERROR_CHOICE, W.seeds.crossing = 4);
+    BAD_SEEDS(DST_ERROR_CHOICE, W.seeds.crossing = -1);
+    /* The tangent mode knows no window. */
+    BAD_SEEDS(DST_ERROR_CHOICE, (W.options.mode = DST_TANGENT, W.seeds.window = 3));
     BAD(DST_ERROR_CHOICE, W.options.mode = 3);
     BAD(DST_ERROR_CHOICE, W.options.mode = INT32_MIN);
     /* A struct of zeros has no step size. */
@@ -414,11 +448,11 @@ static void OWN(overlaps)(void)
     OWN(reset)();
     memcpy(W.workspace, &W.result, sizeof W.result);
     REFUSED(DST_ERROR_OVERLAP,
-            DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, W.workspace, sizeof W.workspace, inside));
+            DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, NULL, W.workspace, sizeof W.workspace, inside));
     OWN(reset)();
     memcpy(W.workspace, W.theta, sizeof W.theta);
     REFUSED(DST_ERROR_OVERLAP,
-            DST(sensitivity)(&W.problem, &W.options, inside, W.x0, W.workspace, sizeof W.workspace, &W.result));
+            DST(sensitivity)(&W.problem, &W.options, inside, W.x0, NULL, W.workspace, sizeof W.workspace, &W.result));
     REFUSED(DST_ERROR_OVERLAP,
             DST(run_init)(&W.problem, &W.options, inside, W.x0, W.workspace, sizeof W.workspace, &W.run));
     REFUSED(DST_ERROR_OVERLAP,
@@ -435,12 +469,18 @@ static void OWN(overlaps)(void)
     CHECK(INIT() == DST_OK);
     REFUSED(DST_ERROR_OVERLAP, DST(run_advance)(W.run, 1, inside));
     REFUSED(DST_ERROR_OVERLAP, DST(run_iterate)(W.run, inside));
-    CHECK(DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_OK && DST(gradient_start)(W.run) == DST_OK);
-    REFUSED(DST_ERROR_OVERLAP, DST(gradient_advance)(W.run, 1, inside));
+    CHECK(DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_OK);
+    REFUSED(DST_ERROR_OVERLAP, DST(gradient_advance)(W.run, &W.seeds, 1, inside));
+    REFUSED(DST_ERROR_OVERLAP, DST(gradient_advance)(W.run, &W.seeds, 1, &W.seeds.window));
+    CHECK(DST(gradient_advance)(W.run, &W.seeds, SIZE_MAX, &W.remaining) == DST_OK);
+    REFUSED(DST_ERROR_OVERLAP, DST(gradient_read)(W.run, inside));
     W.result.theta_gradient = inside;
-    REFUSED(DST_ERROR_OVERLAP, DST(gradient_finish)(W.run, &W.result));
+    REFUSED(DST_ERROR_OVERLAP, DST(gradient_read)(W.run, &W.result));
     W.result.theta_gradient = W.theta_gradient;
-    CHECK(DST(gradient_finish)(W.run, &W.result) == DST_OK);
+    CHECK(DST(gradient_read)(W.run, &W.result) == DST_OK);
+    OWN(reset)();
+    W.result.theta_gradient = &W.seeds.time_weight;
+    REFUSED(DST_ERROR_OVERLAP, ONE_SHOT());
 }
 
 static void OWN(order)(void)
@@ -450,9 +490,8 @@ static void OWN(order)(void)
     W.run = (void *)W.workspace;
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(run_advance)(W.run, 1, &W.progress));
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(run_iterate)(W.run, &W.iterate));
-    REFUSED(DST_ERROR_NOT_INITIALISED, DST(gradient_start)(W.run));
-    REFUSED(DST_ERROR_NOT_INITIALISED, DST(gradient_advance)(W.run, 1, &W.remaining));
-    REFUSED(DST_ERROR_NOT_INITIALISED, DST(gradient_finish)(W.run, &W.result));
+    REFUSED(DST_ERROR_NOT_INITIALISED, DST(gradient_advance)(W.run, NULL, 1, &W.remaining));
+    REFUSED(DST_ERROR_NOT_INITIALISED, DST(gradient_read)(W.run, &W.result));
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(ola_advance)((void *)W.workspace, 1, &W.progress));
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(ola_read)((void *)W.workspace, &W.ola_state));
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(window_advance)((void *)W.workspace, 1, &W.report));
@@ -464,20 +503,41 @@ static void OWN(order)(void)
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(window_advance)((void *)W.run, 1, &W.report));
 
     /* The gradient before a stop, or before anything: refused, and the run goes on. */
-    REFUSED(DST_ERROR_NOT_STOPPED, DST(gradient_start)(W.run));
-    REFUSED(DST_ERROR_ORDER, DST(gradient_advance)(W.run, 1, &W.remaining));
-    REFUSED(DST_ERROR_ORDER, DST(gradient_finish)(W.run, &W.result));
+    REFUSED(DST_ERROR_NOT_STOPPED, DST(gradient_advance)(W.run, NULL, 1, &W.remaining));
+    REFUSED(DST_ERROR_ORDER, DST(gradient_read)(W.run, &W.result));
     CHECK(DST(run_advance)(W.run, 1, &W.progress) == DST_OK && W.progress == DST_RUNNING);
-    REFUSED(DST_ERROR_NOT_STOPPED, DST(gradient_start)(W.run));
+    REFUSED(DST_ERROR_NOT_STOPPED, DST(gradient_advance)(W.run, NULL, 1, &W.remaining));
     CHECK(DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_OK && W.progress == DST_REACHED);
-    CHECK(DST(gradient_start)(W.run) == DST_OK);
-    REFUSED(DST_ERROR_ORDER, DST(gradient_start)(W.run));
+    REFUSED(DST_ERROR_ORDER, DST(gradient_read)(W.run, &W.result));
+    CHECK(DST(gradient_advance)(W.run, NULL, 1, &W.remaining) == DST_OK && W.remaining > 1);
+    REFUSED(DST_ERROR_ORDER, DST(gradient_read)(W.run, &W.result));
     REFUSED(DST_ERROR_ORDER, DST(run_advance)(W.run, 1, &W.progress));
-    REFUSED(DST_ERROR_ORDER, DST(run_iterate)(W.run, &W.iterate));
-    CHECK(DST(gradient_finish)(W.run, &W.result) == DST_OK && W.theta_gradient[0] < 0);
-    REFUSED(DST_ERROR_ORDER, DST(gradient_finish)(W.run, &W.result));
-    REFUSED(DST_ERROR_ORDER, DST(gradient_advance)(W.run, 1, &W.remaining));
+    /* After a first passage x_N is the best, and stays at hand. */
+    CHECK(DST(run_iterate)(W.run, &W.iterate) == DST_OK && W.iterate.criterion <= W.options.epsilon);
+    CHECK(DST(gradient_advance)(W.run, NULL, SIZE_MAX, &W.remaining) == DST_OK && W.remaining == 0);
+    CHECK(DST(gradient_read)(W.run, &W.result) == DST_OK && W.theta_gradient[0] < 0);
+    REFUSED(DST_OK, DST(gradient_read)(W.run, &W.result));
     REFUSED(DST_ERROR_ORDER, DST(run_advance)(W.run, 1, &W.progress));
+    /* A further sweep has begun: the result of the one before is gone. */
+    CHECK(DST(gradient_advance)(W.run, NULL, 1, &W.remaining) == DST_OK && W.remaining > 0);
+    REFUSED(DST_ERROR_ORDER, DST(gradient_read)(W.run, &W.result));
+
+    /* A reset in the middle of a callback leaves a seal behind that only dst_workspace_clear opens. */
+    OWN(reset)();
+    CHECK(INIT() == DST_OK);
+    T.at = 1;
+    T.code = 1;
+    CHECK(DST(run_advance)(W.run, 1, &W.progress) == DST_ABORTED);
+    memcpy(W.workspace, T.seal, sizeof T.seal);
+    REFUSED(DST_ERROR_BUSY, INIT());
+    REFUSED(DST_ERROR_BUSY, ONE_SHOT());
+    REFUSED(DST_ERROR_BUSY, OLA_INIT());
+    REFUSED(DST_ERROR_BUSY, WINDOW_INIT());
+    REFUSED(DST_ERROR_BUSY, DST(run_iterate)(W.run, &W.iterate));
+    dst_workspace_clear(W.workspace);
+    REFUSED(DST_ERROR_NOT_INITIALISED, DST(run_iterate)(W.run, &W.iterate));
+    T.at = 0;
+    CHECK(ONE_SHOT() == DST_OK);
 
     /* The limit comes first. */
     OWN(reset)();
@@ -509,7 +569,13 @@ static void OWN(order)(void)
     W.options.step = 1;
     W.options.epsilon = 1 - 4 * REAL_EPSILON;
     FAILED(DST_ERROR_FLAT_CROSSING, ONE_SHOT());
-    CHECK(DST(run_advance)((void *)W.workspace, 1, &W.progress) == DST_ERROR_FLAT_CROSSING);
+    /* The run itself is sound, and f has a gradient. */
+    W.run = (void *)W.workspace;
+    REFUSED(DST_ERROR_ORDER, DST(run_advance)(W.run, 1, &W.progress));
+    W.seeds.time_weight = 0;
+    W.seeds.loss_weight = 1;
+    CHECK(DST(gradient_advance)(W.run, &W.seeds, SIZE_MAX, &W.remaining) == DST_OK);
+    CHECK(DST(gradient_read)(W.run, &W.result) == DST_OK && W.theta_gradient[0] < 0);
 }
 
 /* A callback goes wrong at each of its calls in turn: with a code, or with numbers that are none. */
@@ -553,20 +619,28 @@ static void OWN(callbacks)(void)
             T.which = which;
             T.at = at;
             T.code = 9;
-            T.weighs = 1;
-            W.options.weight = OWN(weight);
+            W.seeds.weight = OWN(weight);
+            W.seeds.loss_weight = 1;
             W.options.mode = which == 2 ? DST_TANGENT : DST_ADJOINT;
             CHECK(ONE_SHOT() == DST_ABORTED && W.abort_code == 9 && T.calls[which] == at);
-            CHECK(T.weighed_late == 0 && (T.weighed > 0 || at == 1));
+            CHECK(T.weighed_late == 0 && (T.weighed > 0 || which == 0 || at == 1));
             if (which == 0 && at > 1) {
                 OWN(reset)();
                 T.at = at;
                 T.code = 9;
-                T.weighs = 1;
-                W.options.weight = OWN(weight);
                 CHECK(INIT() == DST_OK && DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_ABORTED);
                 CHECK(DST(run_iterate)(W.run, &W.iterate) == DST_OK && W.iterate.best[0] == W.iterate.best_criterion);
             }
+        }
+    /* The weight itself aborts. */
+    for (int mode = DST_ADJOINT; mode <= DST_TANGENT; mode++)
+        for (size_t at = 1; at <= 5; at += 2) {
+            OWN(reset)();
+            T.weight_at = at;
+            T.code = 11;
+            W.seeds.weight = OWN(weight);
+            W.options.mode = mode;
+            CHECK(ONE_SHOT() == DST_ABORTED && W.abort_code == 11 && T.weighed == at);
         }
 
     /* In a run in portions: aborted for good, with the best iterate still at hand. */
@@ -578,25 +652,18 @@ static void OWN(callbacks)(void)
     FAILED(DST_ABORTED, (W.abort_code = OWN(before).abort_code = 42, DST(run_advance)(W.run, 5, &W.progress)));
     CHECK(DST(run_advance)(W.run, 5, &W.progress) == DST_ABORTED && T.calls[0] == 4);
     CHECK(DST(run_iterate)(W.run, &W.iterate) == DST_OK && W.iterate.best_criterion < 1);
-    CHECK(DST(gradient_start)(W.run) != DST_OK);
+    CHECK(DST(gradient_advance)(W.run, NULL, 1, &W.remaining) == DST_ABORTED);
     /* And in a gradient in portions. */
     OWN(reset)();
     T.which = 1;
     T.at = 3;
     T.code = 43;
-    CHECK(INIT() == DST_OK && DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_OK);
     W.options.mode = DST_ADJOINT;
     CHECK(INIT() == DST_OK && DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_OK);
-    CHECK(DST(gradient_start)(W.run) == DST_OK && DST(gradient_advance)(W.run, 1, &W.remaining) == DST_OK);
-    CHECK(DST(gradient_advance)(W.run, 9, &W.remaining) == DST_ABORTED && W.abort_code == 43);
-    CHECK(DST(gradient_finish)(W.run, &W.result) == DST_ABORTED && T.calls[1] == 3);
-
-    /* A callback that uses the run that calls it. */
-    OWN(reset)();
-    CHECK(INIT() == DST_OK);
-    T.inner = W.run;
-    CHECK(DST(run_advance)(W.run, SIZE_MAX, &W.progress) == DST_OK && W.progress == DST_REACHED);
-    CHECK(T.inner_status == DST_ERROR_BUSY);
+    CHECK(DST(gradient_advance)(W.run, NULL, 1, &W.remaining) == DST_OK);
+    CHECK(DST(gradient_advance)(W.run, NULL, 9, &W.remaining) == DST_ABORTED && W.abort_code == 43);
+    CHECK(DST(gradient_advance)(W.run, NULL, 9, &W.remaining) == DST_ABORTED && T.calls[1] == 3);
+    CHECK(DST(gradient_read)(W.run, &W.result) != DST_OK);
 
     /* Adaptive runs. */
     OWN(reset)();
@@ -632,6 +699,109 @@ static void OWN(callbacks)(void)
     CHECK(DST(window_advance)(W.window, 100, &W.report) == DST_OK && W.report.outcome == DST_WINDOW_ADAPTED);
 }
 
+/* Any function of this precision, by number, on this workspace; with arguments of its own that are all right. Outputs stay as
+ * they are. */
+static dst_status OWN(call)(unsigned which, void *workspace, size_t size)
+{
+    static const REAL numbers[2] = { 1, 1 };
+    DST(options) options = DST(options_default)((REAL)0.125, (REAL)0.5);
+    DST(ola_options) ola_options = DST(ola_options_default)((REAL)0.01, (REAL)1e-3, (REAL)1e-3);
+    DST(result) result = { .theta_gradient = NULL };
+    DST(iterate) iterate = { .steps = 77 };
+    DST(ola_state) state = { .iterations = 77 };
+    DST(window_report) report = { .steps = 77 };
+    int32_t progress = 77;
+    size_t remaining = 77;
+    void *handle = &remaining;
+    dst_status status;
+    result.steps = 77;
+    switch (which % CALLS) {
+    case 0:
+        status = DST(run_init)(&W.problem, &options, numbers, numbers, workspace, size, (void *)&handle);
+        break;
+    case 1:
+        status = DST(sensitivity)(&W.problem, &options, numbers, numbers, NULL, workspace, size, &result);
+        break;
+    case 2:
+        status = DST(run_advance)(workspace, 1, &progress);
+        break;
+    case 3:
+        status = DST(run_iterate)(workspace, &iterate);
+        break;
+    case 4:
+        status = DST(gradient_advance)(workspace, NULL, 1, &remaining);
+        break;
+    case 5:
+        status = DST(gradient_read)(workspace, &result);
+        break;
+    case 6:
+        status = DST(ola_init)(&W.objective, &ola_options, numbers, workspace, size, (void *)&handle);
+        break;
+    case 7:
+        status = DST(ola_advance)(workspace, 1, &progress);
+        break;
+    case 8:
+        status = DST(ola_read)(workspace, &state);
+        break;
+    case 9:
+        status = DST(window_init)(&W.objective, &ola_options, numbers, workspace, size, (void *)&handle);
+        break;
+    case 10:
+        status = DST(window_advance)(workspace, 1, &report);
+        break;
+    default:
+        status = DST(window_read)(workspace, &state);
+    }
+    CHECK(handle == &remaining && progress == 77 && remaining == 77 && result.steps == 77);
+    CHECK(iterate.steps == 77 && state.iterations == 77 && report.steps == 77);
+    return status;
+}
+
+/* Calls a function of either precision on the workspace of the call under way. */
+static void OWN(reenter)(OWN(trouble) * trouble)
+{
+    unsigned which;
+    dst_status status;
+    if (!trouble->reenters)
+        return;
+    which = next_random();
+    status = which & 64 ? call_f32(which >> 8, W.workspace, sizeof W.workspace)
+                        : call_f64(which >> 8, W.workspace, sizeof W.workspace);
+    trouble->entered++;
+    trouble->refused += status == DST_ERROR_BUSY;
+}
+
+/* Runs that callbacks disturb as best they can have the bits of those that were left alone. */
+static void OWN(reentry)(void)
+{
+    size_t entered = 0;
+    for (unsigned round = 0; entered < 1000; round++) {
+        REAL numbers[2][2];
+        for (int disturbed = 0; disturbed < 2; disturbed++) {
+            OWN(reset)();
+            T.reenters = disturbed;
+            W.options.integrator = (int32_t)(round % 3);
+            W.options.mode = round & 1 ? DST_ADJOINT : DST_TANGENT;
+            W.options.slots = 1 + round % 5;
+            W.seeds.weight = OWN(weight);
+            if (round % 4 == 0) {
+                CHECK(OLA_INIT() == DST_OK && DST(ola_advance)(W.ola, 20, &W.progress) == DST_OK);
+                CHECK(DST(ola_read)(W.ola, &W.ola_state) == DST_OK);
+            } else if (round % 4 == 1) {
+                CHECK(WINDOW_INIT() == DST_OK && DST(window_advance)(W.window, 20, &W.report) == DST_OK);
+                CHECK(DST(window_read)(W.window, &W.ola_state) == DST_OK);
+            } else {
+                CHECK(ONE_SHOT() == DST_OK);
+            }
+            numbers[disturbed][0] = round % 4 < 2 ? W.ola_state.alpha : W.theta_gradient[0];
+            numbers[disturbed][1] = round % 4 < 2 ? W.ola_state.x[0] : W.x0_gradient[0];
+        }
+        CHECK(memcmp(numbers[0], numbers[1], sizeof numbers[0]) == 0 && numbers[0][0] != 0);
+        CHECK(T.entered > 0 && T.refused == T.entered);
+        entered += T.entered;
+    }
+}
+
 static void OWN(all)(void)
 {
     OWN(null_pointers)();
@@ -641,6 +811,7 @@ static void OWN(all)(void)
     OWN(overlaps)();
     OWN(order)();
     OWN(callbacks)();
+    OWN(reentry)();
 }
 
 #undef W
@@ -652,4 +823,5 @@ static void OWN(all)(void)
 #undef OLA_INIT
 #undef WINDOW_INIT
 #undef BAD
+#undef BAD_SEEDS
 #undef BAD_OLA

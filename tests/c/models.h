@@ -20,21 +20,21 @@ static int OWN(decay_rate)(void *user, const REAL *theta, const REAL *x, REAL t,
 
 static int OWN(decay_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
                                const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar,
-                               REAL *x_bar)
+                               REAL *x_bar, REAL *t_bar)
 {
     ((OWN(calls) *)user)->pullbacks++;
-    (void)t, (void)tape;
+    (void)t, (void)tape, (void)t_bar;
     theta_bar[0] += rate_bar[0] * x[0];
     x_bar[0] += rate_bar[0] * theta[0] + criterion_bar + loss_bar;
     return 0;
 }
 
 static int OWN(decay_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
-                                  const REAL *theta_dot, const REAL *x_dot, REAL *rate_dot, REAL *criterion_dot,
-                                  REAL *loss_dot)
+                                  const REAL *theta_dot, const REAL *x_dot, REAL t_dot, REAL *rate_dot,
+                                  REAL *criterion_dot, REAL *loss_dot)
 {
     ((OWN(calls) *)user)->pushforwards++;
-    (void)t, (void)tape;
+    (void)t, (void)tape, (void)t_dot;
     rate_dot[0] = theta_dot[0] * x[0] + theta[0] * x_dot[0];
     *criterion_dot = x_dot[0];
     *loss_dot = x_dot[0];
@@ -67,10 +67,10 @@ static int OWN(figure1_rate)(void *user, const REAL *theta, const REAL *x, REAL 
 
 static int OWN(figure1_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
                                  const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar,
-                                 REAL *x_bar)
+                                 REAL *x_bar, REAL *t_bar)
 {
     ((OWN(calls) *)user)->pullbacks++;
-    (void)x, (void)t;
+    (void)x, (void)t, (void)t_bar;
     theta_bar[0] += rate_bar[1] * tape[1];
     x_bar[0] += rate_bar[0] + (2 * criterion_bar + loss_bar) * tape[0];
     x_bar[1] += 4 * rate_bar[1] * theta[0] + (8 * criterion_bar + loss_bar) * tape[1];
@@ -78,11 +78,11 @@ static int OWN(figure1_pullback)(void *user, const REAL *theta, const REAL *x, R
 }
 
 static int OWN(figure1_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
-                                    const REAL *theta_dot, const REAL *x_dot, REAL *rate_dot,
+                                    const REAL *theta_dot, const REAL *x_dot, REAL t_dot, REAL *rate_dot,
                                     REAL *criterion_dot, REAL *loss_dot)
 {
     ((OWN(calls) *)user)->pushforwards++;
-    (void)x, (void)t;
+    (void)x, (void)t, (void)t_dot;
     rate_dot[0] = x_dot[0];
     rate_dot[1] = theta_dot[0] * tape[1] + 4 * theta[0] * x_dot[1];
     *criterion_dot = 2 * (tape[0] * x_dot[0] + 4 * tape[1] * x_dot[1]);
@@ -113,10 +113,11 @@ static int OWN(ball_rate)(void *user, const REAL *theta, const REAL *x, REAL t, 
 }
 
 static int OWN(ball_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
-                              const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar, REAL *x_bar)
+                              const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar, REAL *x_bar,
+                              REAL *t_bar)
 {
     ((OWN(calls) *)user)->pullbacks++;
-    (void)theta, (void)x, (void)t, (void)tape;
+    (void)theta, (void)x, (void)t, (void)tape, (void)t_bar;
     theta_bar[0] += rate_bar[1];
     x_bar[0] += criterion_bar + loss_bar;
     x_bar[1] -= rate_bar[0];
@@ -124,11 +125,11 @@ static int OWN(ball_pullback)(void *user, const REAL *theta, const REAL *x, REAL
 }
 
 static int OWN(ball_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
-                                 const REAL *theta_dot, const REAL *x_dot, REAL *rate_dot, REAL *criterion_dot,
-                                 REAL *loss_dot)
+                                 const REAL *theta_dot, const REAL *x_dot, REAL t_dot, REAL *rate_dot,
+                                 REAL *criterion_dot, REAL *loss_dot)
 {
     ((OWN(calls) *)user)->pushforwards++;
-    (void)theta, (void)x, (void)t, (void)tape;
+    (void)theta, (void)x, (void)t, (void)tape, (void)t_dot;
     rate_dot[0] = -x_dot[1];
     rate_dot[1] = theta_dot[0];
     *criterion_dot = x_dot[0];
@@ -140,6 +141,97 @@ static DST(problem) OWN(ball)(OWN(calls) *calls)
 {
     DST(problem) problem = { .state_dim = 2, .param_dim = 1, .rate = OWN(ball_rate), .pullback = OWN(ball_pullback),
                              .pushforward = OWN(ball_pushforward), .user = calls };
+    return problem;
+}
+
+/* A mass that swings: q' = v, v' = -16*q - theta*v, J = q^2. J enters and leaves the band many times before it stays. */
+
+static int OWN(swing_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
+                           REAL *criterion, REAL *loss)
+{
+    ((OWN(calls) *)user)->rates++;
+    (void)t, (void)tape;
+    rate[0] = -x[1];
+    rate[1] = 16 * x[0] + theta[0] * x[1];
+    *criterion = x[0] * x[0];
+    *loss = x[1] * x[1];
+    return 0;
+}
+
+static int OWN(swing_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                               const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar, REAL *x_bar,
+                               REAL *t_bar)
+{
+    ((OWN(calls) *)user)->pullbacks++;
+    (void)t, (void)tape, (void)t_bar;
+    theta_bar[0] += rate_bar[1] * x[1];
+    x_bar[0] += 16 * rate_bar[1] + 2 * criterion_bar * x[0];
+    x_bar[1] += theta[0] * rate_bar[1] - rate_bar[0] + 2 * loss_bar * x[1];
+    return 0;
+}
+
+static int OWN(swing_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                                  const REAL *theta_dot, const REAL *x_dot, REAL t_dot, REAL *rate_dot,
+                                  REAL *criterion_dot, REAL *loss_dot)
+{
+    ((OWN(calls) *)user)->pushforwards++;
+    (void)t, (void)tape, (void)t_dot;
+    rate_dot[0] = -x_dot[1];
+    rate_dot[1] = 16 * x_dot[0] + theta[0] * x_dot[1] + theta_dot[0] * x[1];
+    *criterion_dot = 2 * x[0] * x_dot[0];
+    *loss_dot = 2 * x[1] * x_dot[1];
+    return 0;
+}
+
+static DST(problem) OWN(swing)(OWN(calls) *calls)
+{
+    DST(problem) problem = { .state_dim = 2, .param_dim = 1, .rate = OWN(swing_rate), .pullback = OWN(swing_pullback),
+                             .pushforward = OWN(swing_pushforward), .user = calls };
+    return problem;
+}
+
+/* A target that moves: x' = -theta*x meets the line t/2, J = x - t/2 = 0. */
+
+static int OWN(chase_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
+                           REAL *criterion, REAL *loss)
+{
+    ((OWN(calls) *)user)->rates++;
+    (void)tape;
+    rate[0] = theta[0] * x[0];
+    *criterion = x[0] - t / 2;
+    *loss = x[0];
+    return 0;
+}
+
+static int OWN(chase_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                               const REAL *rate_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar, REAL *x_bar,
+                               REAL *t_bar)
+{
+    ((OWN(calls) *)user)->pullbacks++;
+    (void)t, (void)tape;
+    theta_bar[0] += rate_bar[0] * x[0];
+    x_bar[0] += rate_bar[0] * theta[0] + criterion_bar + loss_bar;
+    if (t_bar != NULL)
+        *t_bar -= criterion_bar / 2;
+    return 0;
+}
+
+static int OWN(chase_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                                  const REAL *theta_dot, const REAL *x_dot, REAL t_dot, REAL *rate_dot,
+                                  REAL *criterion_dot, REAL *loss_dot)
+{
+    ((OWN(calls) *)user)->pushforwards++;
+    (void)t, (void)tape;
+    rate_dot[0] = theta_dot[0] * x[0] + theta[0] * x_dot[0];
+    *criterion_dot = x_dot[0] - t_dot / 2;
+    *loss_dot = x_dot[0];
+    return 0;
+}
+
+static DST(problem) OWN(chase)(OWN(calls) *calls)
+{
+    DST(problem) problem = { .state_dim = 1, .param_dim = 1, .rate = OWN(chase_rate), .pullback = OWN(chase_pullback),
+                             .pushforward = OWN(chase_pushforward), .user = calls };
     return problem;
 }
 

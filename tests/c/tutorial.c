@@ -3,7 +3,7 @@
 #include "dst.h"
 
 /* The plant: a mass that is pushed back by k*x and braked by d*v. theta = (k, d), x = (position, velocity).
- * The iteration is x - h*A, so A is minus the derivative. It has settled when x^2 + v^2 <= epsilon. */
+ * The iteration is x - h*A, so A is minus the derivative. It has settled when x^2 + v^2 stays <= epsilon. */
 static int rate(void *user, const float *theta, const float *x, float t,
                 float *rate, float *tape, float *criterion, float *loss)
 {
@@ -16,9 +16,10 @@ static int rate(void *user, const float *theta, const float *x, float t,
 
 /* The derivatives, transposed: given what a change of A and of J is worth, adds what a change of theta and x is worth. */
 static int pullback(void *user, const float *theta, const float *x, float t, const float *tape,
-                    const float *rate_bar, float criterion_bar, float loss_bar, float *theta_bar, float *x_bar)
+                    const float *rate_bar, float criterion_bar, float loss_bar, float *theta_bar, float *x_bar,
+                    float *t_bar)
 {
-    (void)user, (void)t, (void)tape, (void)loss_bar;
+    (void)user, (void)t, (void)tape, (void)loss_bar, (void)t_bar;
     theta_bar[0] += rate_bar[1] * x[0];
     theta_bar[1] += rate_bar[1] * x[1];
     x_bar[0] += rate_bar[1] * theta[0] + criterion_bar * 2 * x[0];
@@ -31,13 +32,16 @@ int main(void)
     static uint64_t workspace[256]; /* 64-bit words are aligned for everything */
     dst_problem_f32 problem = { .state_dim = 2, .param_dim = 2, .rate = rate, .pullback = pullback };
     dst_options_f32 options = dst_options_default_f32(0.01f, 1e-3f); /* step size, epsilon */
+    options.max_steps = 3000;   /* over 30 s */
+    options.staying = SIZE_MAX; /* the last time that epsilon is crossed counts, not the first */
     float theta[2] = { 4.0f, 0.5f }, x0[2] = { 1.0f, 0.0f }, gradient[2];
     dst_result_f32 result = { .theta_gradient = gradient };
 
     if (dst_workspace_size_f32(&problem, &options) > sizeof workspace)
         return 1;
     for (int round = 0; round <= 40; round++) {
-        dst_status status = dst_sensitivity_f32(&problem, &options, theta, x0, workspace, sizeof workspace, &result);
+        dst_status status = dst_sensitivity_f32(&problem, &options, theta, x0, NULL, workspace, sizeof workspace,
+                                                &result);
         if (status != DST_OK) {
             printf("%s\n", dst_status_message(status));
             return 1;

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use dst_bench::turns::median;
-use dst_core::{Euler, HeapMemory, Integrator};
+use dst_core::{Euler, HeapMemory};
 use dst_std::experiments::validation::{Basis, Instance, Matrix, Problem};
 use dst_std::linalg::symmetric::Symmetric;
 use dst_std::linalg::threads;
@@ -80,17 +80,16 @@ fn by_turns(instance: &Instance, turns: u32) -> Result<(f64, f64, f64), String> 
         return Err("the matrix is not dense".to_owned());
     };
     let plan = Euler::new(1e-3).until(1e-300).at_most(STEPS);
-    let mut memory = HeapMemory::new(&plan, system, 1);
+    let mut memory = HeapMemory::new(&plan, system, 0);
     let mut rows = [Vec::new(), Vec::new(), Vec::new()];
     for turn in 0..=turns {
         let started = Instant::now();
         black_box(q.sum());
         let reading = started.elapsed().as_secs_f64();
         let started = Instant::now();
-        let mut run = plan
-            .run(system, theta, x0, &mut memory)
-            .map_err(|e| e.to_string())?;
-        run.complete().map_err(|e| e.to_string())?;
+        let problem = plan.on(system, theta, x0).map_err(|e| e.to_string())?;
+        problem.start(&mut memory).map_err(|e| e.to_string())?;
+        problem.complete(&mut memory).map_err(|e| e.to_string())?;
         // A run looks once more than it steps.
         let step = started.elapsed().as_secs_f64() / (STEPS + 1) as f64;
         // The first turn warms up.

@@ -10,8 +10,8 @@ use clap::Parser;
 use dst_bench::compare::machine;
 use dst_bench::turns::{Side, median};
 use dst_bench::{results, sibling};
+use dst_core::System;
 use dst_core::checkpoint::optimum;
-use dst_core::{System, params_len, rows_len, slots_len};
 use dst_std::experiments::validation::{Basis, Problem};
 use dst_std::linalg::threads;
 use dst_std::report::{Axis, Plot, Series, Table, panels, short, write_file};
@@ -163,7 +163,7 @@ fn gradient(x: f64, (dim, h, eps): (usize, f64, &str), slots: usize) -> Result<P
     let dims = problem.build()?.system.dims();
     let used = slots.min(steps);
     let megabytes = |slots: usize, records: bool| {
-        let entries = rows_len(dims, 1) + params_len(dims) + slots_len(dims, 1, slots, records);
+        let entries = dims.rows_len(1) + dims.params_len() + dims.slots_len(1, slots, records);
         (size_of::<f64>() * entries) as f64 / 1e6
     };
     Ok(Point {

@@ -15,7 +15,7 @@
  *     }
  *     static int pullback(void *user, const float *theta, const float *x, float t, const float *tape,
  *                         const float *rate_bar, float criterion_bar, float loss_bar,
- *                         float *theta_bar, float *x_bar)
+ *                         float *theta_bar, float *x_bar, float *t_bar)
  *     {
  *         theta_bar[0] += rate_bar[0] * x[0];
  *         x_bar[0] += rate_bar[0] * theta[0] + criterion_bar;
@@ -27,23 +27,31 @@
  *     float theta[1] = { 0.1f }, x0[1] = { 1.0f }, gradient[1];
  *     dst_result_f32 result = { .theta_gradient = gradient };
  *     static uint64_t workspace[256];                     (at least dst_workspace_size_f32(&problem, &options) bytes)
- *     dst_status status = dst_sensitivity_f32(&problem, &options, theta, x0, workspace, sizeof workspace, &result);
+ *     dst_status status = dst_sensitivity_f32(&problem, &options, theta, x0, NULL, workspace, sizeof workspace, &result);
  *     if (status != DST_OK) puts(dst_status_message(status));
  *
  * IN A CONTROL LOOP, a few steps per tick: dst_run_init, then dst_run_advance until DST_REACHED (dst_run_iterate has the
- * best iterate when the deadline comes first), dst_gradient_start, dst_gradient_advance until nothing remains,
- * dst_gradient_finish. The result has the same bits as that of dst_sensitivity.
+ * best iterate when the deadline comes first), dst_gradient_advance until nothing remains, dst_gradient_read. The result has the
+ * same bits as that of dst_sensitivity. Further gradients of the same run, of the stopping time or of weighted sums of J and
+ * of a loss f (dst_seeds), take dst_gradient_advance and dst_gradient_read only.
+ *
+ * FIRST PASSAGE OR SETTLING: by default a run stops at the first J <= epsilon, whatever J does later. A loop that swings
+ * through its target passes it long before it settles: there, set `staying` in dst_options.
  *
  * WHILE AN OPTIMISER RUNS: dst_ola (Adam that adapts its learning rate) and dst_window (the same with the exact sensitivity
  * of each window).
  *
  * THE RULES, for every function
  * - float functions end in _f32, double functions in _f64. Everything else is the same.
- * - The return value is DST_OK or says why nothing was done. Outputs are written on success only.
+ * - The return value is DST_OK or the reason why nothing was done. Outputs are written on success only.
  * - A pointer must be NULL or lead to memory of the size its comment says, [in brackets]. NULL where something is needed, a
  *   misaligned pointer, or outputs that overlap other arguments are refused.
- * - Memory is yours: the workspace. Its size and alignment come from functions; its content need not be initialised.
- *   A run lives in its workspace, and nowhere else: do not move or change it while the run is used. Nothing needs to be freed.
+ * - Memory is yours: the workspace. Its size and alignment come from functions. Its first eight bytes must be zero when it is
+ *   first used: those of a static array are, others are cleared once by dst_workspace_clear. The rest may be anything.
+ * - A run lives in its workspace, and nowhere else. Between two calls it may be moved or copied by memcpy to a place of the
+ *   same alignment; the handle is the address of the workspace. Do not change its content. Nothing needs to be freed.
+ * - A handle of another kind or of the other precision is refused; so is every call that a callback makes on the workspace of
+ *   its own run, dst_run_init and dst_sensitivity included. Neither touches anything.
  * - Workspaces are independent of each other: use as many as you like, from any thread, one call at a time on each.
  * - Results have the same bits on every target and with any budget and number of slots, as far as your callbacks do.
  *   (Compile those with -ffp-contract=off where you compare bits.)
@@ -56,7 +64,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What every function returns: DST_OK, or why it did nothing. dst_status_message() has the text.
+// The result of a call: DST_OK, or the reason why it did nothing. dst_status_message() has the text.
 enum dst_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -74,11 +82,13 @@ enum dst_status
     DST_ERROR_WORKSPACE_TOO_SMALL = 4,
     // There are no states, or so many of something that their size in bytes does not fit a size_t.
     DST_ERROR_SIZE = 5,
-    // There is no run here: the workspace was never initialised, or has been overwritten, or has the other precision.
+    // The handle is not of this kind: its workspace was never initialised, holds another kind of object, or has the other
+    // precision.
     DST_ERROR_NOT_INITIALISED = 6,
-    // The call does not fit the stage: the gradient has begun already, or has not yet, or has been handed over.
+    // The call does not fit the stage: an advance after a gradient has begun, a gradient that is not complete.
     DST_ERROR_ORDER = 7,
-    // A callback called a function on the very run that called it.
+    // A call on this workspace is under way: a callback used the workspace of its own run. Or it was never cleared, or a reset came
+    // in the middle of a call: see dst_workspace_clear.
     DST_ERROR_BUSY = 8,
     // A callback returned something else than zero; its code is in *abort_code of the problem or objective.
     DST_ABORTED = 9,
@@ -92,7 +102,7 @@ enum dst_status
     DST_ERROR_EPSILON = 13,
     // The start time is infinite or NaN.
     DST_ERROR_START_TIME = 14,
-    // The weight of the loss or of the stopping time is infinite or NaN.
+    // A weight of the seeds is infinite or NaN.
     DST_ERROR_WEIGHT = 15,
     // The integrator, the crossing or the mode is none of those listed, or was left out of this library (c-lib --small).
     DST_ERROR_CHOICE = 16,
@@ -108,11 +118,11 @@ enum dst_status
     DST_ERROR_NO_PUSHFORWARD = 21,
     // The objective has no Hessian-vector product, which the windowed adaptation needs.
     DST_ERROR_NO_HESSIAN_VECTOR = 22,
-    // The state, the criterion or the loss became infinite or NaN.
+    // The state, the criterion or, in an adaptive run, the objective became infinite or NaN.
     DST_ERROR_NON_FINITE = 23,
     // The derivatives became infinite or NaN.
     DST_ERROR_NON_FINITE_GRADIENT = 24,
-    // The gradient of a stopping time was asked of a run that has not stopped.
+    // The gradient of a stopping time was asked of a run that has not stopped, or never settled.
     DST_ERROR_NOT_STOPPED = 25,
     // The criterion holds at x0 already: there is no step to differentiate.
     DST_ERROR_STOPPED_AT_START = 26,
@@ -152,7 +162,7 @@ typedef int32_t dst_integrator;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// How the stopping time is read off the last step: for the field `crossing`.
+// The way in which the stopping time is read off the last step: for the field `crossing` of dst_seeds.
 enum dst_crossing
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -162,7 +172,7 @@ enum dst_crossing
     DST_PAPER = 0,
     // The exact gradient of the linearly interpolated stopping time: what finite differences of it see.
     DST_INTERPOLATED = 1,
-    // Interpolated numerator over the slope -grad(J)*A; second order with DST_HEUN.
+    // Interpolated numerator over the slope dJ/dt - grad(J)*A; second order with DST_HEUN.
     DST_SLOPE = 2,
     // Cubic Hermite interpolation of J; third order with DST_RK4.
     DST_HERMITE = 3,
@@ -175,7 +185,7 @@ typedef int32_t dst_crossing;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// How the gradient is computed: for the field `mode`.
+// The way in which a gradient is computed: for the field `mode`.
 enum dst_mode
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -196,7 +206,7 @@ typedef int32_t dst_mode;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// Where a run stands.
+// Progress of a run.
 enum dst_progress
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -204,10 +214,12 @@ enum dst_progress
  {
     // The budget of the call is used up: call again, or take the best iterate if the deadline is here.
     DST_RUNNING = 0,
-    // J <= epsilon: stopped. In an adaptive run: max |gradient| < tolerance.
+    // Stopped: J <= epsilon and, if the options ask for it, J has stayed there. In an adaptive run: max |gradient| < tolerance.
     DST_REACHED = 1,
-    // max_steps came first.
+    // max_steps came first, or cut a stay short.
     DST_STEP_LIMIT = 2,
+    // A run that was to stay below epsilon met max_steps above it.
+    DST_NEVER_SETTLED = 3,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -217,7 +229,7 @@ typedef int32_t dst_progress;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// What one window of the windowed adaptation did.
+// Outcome of one window of the windowed adaptation.
 enum dst_window_outcome
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -238,38 +250,41 @@ typedef int32_t dst_window_outcome;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// An adaptive run under way; it lives in the workspace, at its beginning.
+// An adaptive run under way, in its workspace. The handle is the address of the workspace.
 typedef struct dst_ola_f32 dst_ola_f32;
 
-// An adaptive run under way; it lives in the workspace, at its beginning.
+// An adaptive run under way, in its workspace. The handle is the address of the workspace.
 typedef struct dst_ola_f64 dst_ola_f64;
 
-// A run under way; it lives in the workspace, at its beginning.
+// A run under way, in its workspace. The handle is the address of the workspace.
 typedef struct dst_run_f32 dst_run_f32;
 
-// A run under way; it lives in the workspace, at its beginning.
+// A run under way, in its workspace. The handle is the address of the workspace.
 typedef struct dst_run_f64 dst_run_f64;
 
-// A windowed adaptive run under way; it lives in the workspace, at its beginning.
+// A windowed adaptive run under way, in its workspace. The handle is the address of the workspace.
 typedef struct dst_window_f32 dst_window_f32;
 
-// A windowed adaptive run under way; it lives in the workspace, at its beginning.
+// A windowed adaptive run under way, in its workspace. The handle is the address of the workspace.
 typedef struct dst_window_f64 dst_window_f64;
 
-// How to run and what to differentiate. Start from dst_options_default_f32 (or _f64) and change what you need.
+// How to run. Start from dst_options_default_f32 (or _f64) and change what you need.
 typedef struct dst_options_f32 {
     // Step size h > 0.
     float step;
-    // Tolerance: the run stops at the first J <= epsilon.
+    // Tolerance of J.
     float epsilon;
     // Gives up after this many steps.
     size_t max_steps;
+    // Steps for which J has to stay at or below epsilon. 0: the run stops at the first passage, J <= epsilon for the first
+    // time, whatever J does later. m: it stops when J has stayed for m further steps; a stay that max_steps cuts short does
+    // not count. SIZE_MAX: it goes on to max_steps, and J must stay to the end; the safe choice where J may swing. The stopping
+    // time is in every case the crossing that began the stay.
+    size_t staying;
     // The time at x0.
     float start_time;
     // A dst_integrator; DST_EULER.
     int32_t integrator;
-    // A dst_crossing; DST_INTERPOLATED.
-    int32_t crossing;
     // A dst_mode; DST_AUTO.
     int32_t mode;
     // Checkpoint slots, at least 1: more memory, less recomputation. The gradient has the same bits with any number.
@@ -278,19 +293,35 @@ typedef struct dst_options_f32 {
     int32_t keep_records;
     // If not 0, the gradient with respect to x0 is left out: the tangent mode then carries fewer directions.
     int32_t theta_only;
-    // w in the objective  sum_k w*f(x_k) + time_weight*T.  0: no running loss.
-    float loss_weight;
-    // If not NULL, w_k = weight(user of the problem, k) in the place of loss_weight.
-    float (*weight)(void *user, size_t step);
-    // The factor of the stopping time T in the objective. With 0 the run need not stop, and its end may be max_steps.
-    float time_weight;
 } dst_options_f32;
 
-// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k), stopped at the first J(x_N) <= epsilon, as callbacks.
+// What is differentiated, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
+// = 0 to N, or, if time_weight is 0, to the last step of the run, which then need not have stopped. Start from
+// dst_seeds_default_f32 (or _f64): T alone, by the interpolated crossing. NULL stands for that, too.
+typedef struct dst_seeds_f32 {
+    // A dst_crossing; DST_INTERPOLATED.
+    int32_t crossing;
+    // Factor of the stopping time T; 1.
+    float time_weight;
+    // Weight of J at every step; 0.
+    float criterion_weight;
+    // Weight of f at every step; 0.
+    float loss_weight;
+    // If not NULL, called for the weights at a step, in any order of steps. It finds the two weights above in
+    // *criterion_weight and *loss_weight, and may overwrite them. Returns 0, or aborts as every callback does.
+    int (*weight)(void *user, size_t step, float *criterion_weight, float *loss_weight);
+    // Passed to `weight`.
+    void *user;
+    // Goes back through the last so many steps only (adjoint mode): the gradient "with respect to x0" is then that with respect
+    // to the state at the start of this window; SIZE_MAX.
+    size_t window;
+} dst_seeds_f32;
+
+// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k) with its criterion J(theta, x, t) and a loss f(theta, x, t), as callbacks.
 //
 // Every callback returns 0 to go on. Anything else aborts the run: the function that called returns DST_ABORTED, the
-// value goes to *abort_code, and no callback is called again. Callbacks must return (no longjmp, no C++ exception), and
-// must not call functions on the run that calls them.
+// value goes to *abort_code, and no callback of this run is called again. Callbacks must return (no longjmp, no C++ exception).
+// A function that a callback calls on the workspace of its own run is refused with DST_ERROR_BUSY.
 //
 // Set the fields by name and leave the others zero: `dst_problem_f32 p = { .state_dim = 2, ... };`
 typedef struct dst_problem_f32 {
@@ -298,10 +329,10 @@ typedef struct dst_problem_f32 {
     size_t state_dim;
     // Number of parameters, entries of theta. May be 0.
     size_t param_dim;
-    // How many numbers `rate` leaves on `tape` for the derivatives to read. May be 0.
+    // Numbers that `rate` leaves on `tape` for the derivatives to read. May be 0.
     size_t tape_len;
-    // Writes A(theta, x, t) to `rate` [state_dim], J(x) to *criterion and, if there is a running loss, f(x) to *loss; may
-    // leave intermediate results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
+    // Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is of use, f to *loss; may leave intermediate
+    // results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
     int (*rate)(void *user,
                 const float *theta,
                 const float *x,
@@ -311,8 +342,9 @@ typedef struct dst_problem_f32 {
                 float *criterion,
                 float *loss);
     // ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with
-    // d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. NULL if there is a pushforward, or no
-    // gradient is wanted.
+    // d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. `t_bar` is NULL unless criterion_bar*dJ/dt is to
+    // be added to *t_bar, once or twice per sweep with DST_SLOPE or DST_HERMITE: a J that does not depend on t may ignore it.
+    // NULL if there is a pushforward, or no gradient is wanted.
     int (*pullback)(void *user,
                     const float *theta,
                     const float *x,
@@ -322,9 +354,11 @@ typedef struct dst_problem_f32 {
                     float criterion_bar,
                     float loss_bar,
                     float *theta_bar,
-                    float *x_bar);
-    // WRITES the derivatives along (theta_dot, x_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if
-    // there is a running loss, of f to *loss_dot. NULL if there is a pullback.
+                    float *x_bar,
+                    float *t_bar);
+    // WRITES the derivatives along (theta_dot, x_dot, t_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if f
+    // has weights, of f to *loss_dot. `t_dot` is 0, or 1 where dJ/dt is wanted, in *criterion_dot alone, for DST_SLOPE or
+    // DST_HERMITE. NULL if there is a pullback.
     int (*pushforward)(void *user,
                        const float *theta,
                        const float *x,
@@ -332,25 +366,27 @@ typedef struct dst_problem_f32 {
                        const float *tape,
                        const float *theta_dot,
                        const float *x_dot,
+                       float t_dot,
                        float *rate_dot,
                        float *criterion_dot,
                        float *loss_dot);
-    // Handed to every callback.
+    // Passed to every callback.
     void *user;
-    // Where the code of an aborting callback goes; may be NULL. The one output that is written on failure.
+    // The code of an aborting callback goes here; may be NULL. The one output that is written on failure.
     int *abort_code;
 } dst_problem_f32;
 
-// What a differentiated run gives back. The three pointers at the top are yours: set them before the call.
+// The gradient of what the seeds name. The three pointers at the top are yours: set them before the call.
 typedef struct dst_result_f32 {
-    // [param_dim] The gradient of the objective with respect to theta goes here; by default that is dT/dtheta, in units of
-    // time: divide by the step size for steps. May be NULL.
+    // [param_dim] The gradient with respect to theta goes here; by default that is dT/dtheta, in units of time: divide by the
+    // step size for steps. May be NULL.
     float *theta_gradient;
     // [state_dim] The same with respect to x0. May be NULL; not written with theta_only.
     float *x0_gradient;
-    // [state_dim] x_N goes here. May be NULL.
+    // [state_dim] The state at which the sweep began, x_N, goes here. May be NULL.
     float *state;
-    // N: the first step with J(x_N) <= epsilon.
+    // The step at which the sweep began: N, with J <= epsilon there and J > epsilon one step before. With a time_weight of 0,
+    // the last step of the run.
     size_t steps;
     // T, as the crossing reads it. This and the next four are NaN with a time_weight of 0.
     float time;
@@ -358,14 +394,16 @@ typedef struct dst_result_f32 {
     float steps_interpolated;
     // dT/depsilon
     float epsilon_gradient;
-    // The fall of J over the last step in units of its rounding error; 1/rounding bounds the relative error of the gradient.
+    // The fall of J over the last step in units of its rounding error. The reciprocal is the relative error that the division by
+    // this fall makes, if J is correct to its last bit. It is not a bound on the error of the gradient: it sees neither the
+    // rounding errors of the trajectory nor those of J itself. A J formed by cancellation, such as x - 1e8 with x near 1e8,
+    // has far fewer correct bits: shift the state instead.
     float rounding;
-    // |grad J*A|/sum_i |dJ/dx_i*A_i| at x_N: 1 where every state brings J down, 0 where the flow grazes the tolerance and dJ/dt
-    // is all cancellation. 1, too, in tangent mode, which never forms grad J.
+    // |dJ/dt - grad(J)*A| / (|dJ/dt| + sum_i |dJ/dx_i*A_i|) at x_N: 1 where every state brings J down, 0 where the flow grazes
+    // the tolerance and the slope is all cancellation. DST_PAPER and DST_INTERPOLATED leave dJ/dt out. NaN where it is not
+    // known: the tangent mode never forms grad(J).
     float transversality;
-    // sum_k w_k*f(x_k); 0 without a running loss.
-    float loss;
-    // Calls of `rate`, for the run and the gradient together.
+    // Calls of `rate`, for the run and this sweep together.
     size_t rate_evaluations;
     // Calls of `pullback`.
     size_t pullbacks;
@@ -373,22 +411,27 @@ typedef struct dst_result_f32 {
     size_t pushforwards;
 } dst_result_f32;
 
-// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run.
+// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run, or until it is
+// moved.
 typedef struct dst_iterate_f32 {
-    // Steps done, k; at a stop, N.
+    // Steps done, k; at a first passage, N.
     size_t steps;
     // t_k
     float time;
-    // J(x_k); NaN before the first dst_run_advance.
+    // J at x_k; NaN before the first dst_run_advance.
     float criterion;
     // The least J so far.
     float best_criterion;
-    // The running loss so far.
+    // f at x_k; NaN if `rate` does not write it.
     float loss;
     // [state_dim] x_k
     const float *state;
-    // [state_dim] The visited iterate with the least J: what to use when the deadline comes first.
+    // [state_dim] The visited iterate with the least J: the one to use when the deadline comes first.
     const float *best;
+    // The step at which J fell to epsilon and has stayed since; SIZE_MAX while J is above.
+    size_t entry;
+    // Number of times that J rose above epsilon again.
+    size_t exits;
 } dst_iterate_f32;
 
 // The parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
@@ -417,19 +460,19 @@ typedef struct dst_ola_options_f32 {
 typedef struct dst_objective_f32 {
     // Number of variables. At least 1.
     size_t dim;
-    // How many numbers `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
+    // Numbers that `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
     size_t tape_len;
     // Writes f(x) to *value and its gradient to `gradient` [dim].
     int (*value_gradient)(void *user, const float *x, float *value, float *gradient, float *tape);
     // ADDS the Hessian of f at x times v to `out` [dim]. dst_window needs it, dst_ola does not: may be NULL there.
     int (*hessian_vector)(void *user, const float *x, const float *v, const float *tape, float *out);
-    // Handed to every callback.
+    // Passed to every callback.
     void *user;
-    // Where the code of an aborting callback goes; may be NULL.
+    // The code of an aborting callback goes here; may be NULL.
     int *abort_code;
 } dst_objective_f32;
 
-// Where an adaptive run stands. `x` leads into the workspace: good until the next call.
+// A view of an adaptive run. `x` leads into the workspace: good until the next call, or until it is moved.
 typedef struct dst_ola_state_f32 {
     // [dim] x_k
     const float *x;
@@ -445,7 +488,7 @@ typedef struct dst_ola_state_f32 {
     size_t adaptations;
 } dst_ola_state_f32;
 
-// What one window did.
+// Report of one window.
 typedef struct dst_window_report_f32 {
     // A dst_window_outcome.
     int32_t outcome;
@@ -455,20 +498,23 @@ typedef struct dst_window_report_f32 {
     float sensitivity;
 } dst_window_report_f32;
 
-// How to run and what to differentiate. Start from dst_options_default_f32 (or _f64) and change what you need.
+// How to run. Start from dst_options_default_f32 (or _f64) and change what you need.
 typedef struct dst_options_f64 {
     // Step size h > 0.
     double step;
-    // Tolerance: the run stops at the first J <= epsilon.
+    // Tolerance of J.
     double epsilon;
     // Gives up after this many steps.
     size_t max_steps;
+    // Steps for which J has to stay at or below epsilon. 0: the run stops at the first passage, J <= epsilon for the first
+    // time, whatever J does later. m: it stops when J has stayed for m further steps; a stay that max_steps cuts short does
+    // not count. SIZE_MAX: it goes on to max_steps, and J must stay to the end; the safe choice where J may swing. The stopping
+    // time is in every case the crossing that began the stay.
+    size_t staying;
     // The time at x0.
     double start_time;
     // A dst_integrator; DST_EULER.
     int32_t integrator;
-    // A dst_crossing; DST_INTERPOLATED.
-    int32_t crossing;
     // A dst_mode; DST_AUTO.
     int32_t mode;
     // Checkpoint slots, at least 1: more memory, less recomputation. The gradient has the same bits with any number.
@@ -477,19 +523,35 @@ typedef struct dst_options_f64 {
     int32_t keep_records;
     // If not 0, the gradient with respect to x0 is left out: the tangent mode then carries fewer directions.
     int32_t theta_only;
-    // w in the objective  sum_k w*f(x_k) + time_weight*T.  0: no running loss.
-    double loss_weight;
-    // If not NULL, w_k = weight(user of the problem, k) in the place of loss_weight.
-    double (*weight)(void *user, size_t step);
-    // The factor of the stopping time T in the objective. With 0 the run need not stop, and its end may be max_steps.
-    double time_weight;
 } dst_options_f64;
 
-// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k), stopped at the first J(x_N) <= epsilon, as callbacks.
+// What is differentiated, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
+// = 0 to N, or, if time_weight is 0, to the last step of the run, which then need not have stopped. Start from
+// dst_seeds_default_f32 (or _f64): T alone, by the interpolated crossing. NULL stands for that, too.
+typedef struct dst_seeds_f64 {
+    // A dst_crossing; DST_INTERPOLATED.
+    int32_t crossing;
+    // Factor of the stopping time T; 1.
+    double time_weight;
+    // Weight of J at every step; 0.
+    double criterion_weight;
+    // Weight of f at every step; 0.
+    double loss_weight;
+    // If not NULL, called for the weights at a step, in any order of steps. It finds the two weights above in
+    // *criterion_weight and *loss_weight, and may overwrite them. Returns 0, or aborts as every callback does.
+    int (*weight)(void *user, size_t step, double *criterion_weight, double *loss_weight);
+    // Passed to `weight`.
+    void *user;
+    // Goes back through the last so many steps only (adjoint mode): the gradient "with respect to x0" is then that with respect
+    // to the state at the start of this window; SIZE_MAX.
+    size_t window;
+} dst_seeds_f64;
+
+// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k) with its criterion J(theta, x, t) and a loss f(theta, x, t), as callbacks.
 //
 // Every callback returns 0 to go on. Anything else aborts the run: the function that called returns DST_ABORTED, the
-// value goes to *abort_code, and no callback is called again. Callbacks must return (no longjmp, no C++ exception), and
-// must not call functions on the run that calls them.
+// value goes to *abort_code, and no callback of this run is called again. Callbacks must return (no longjmp, no C++ exception).
+// A function that a callback calls on the workspace of its own run is refused with DST_ERROR_BUSY.
 //
 // Set the fields by name and leave the others zero: `dst_problem_f32 p = { .state_dim = 2, ... };`
 typedef struct dst_problem_f64 {
@@ -497,10 +559,10 @@ typedef struct dst_problem_f64 {
     size_t state_dim;
     // Number of parameters, entries of theta. May be 0.
     size_t param_dim;
-    // How many numbers `rate` leaves on `tape` for the derivatives to read. May be 0.
+    // Numbers that `rate` leaves on `tape` for the derivatives to read. May be 0.
     size_t tape_len;
-    // Writes A(theta, x, t) to `rate` [state_dim], J(x) to *criterion and, if there is a running loss, f(x) to *loss; may
-    // leave intermediate results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
+    // Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is of use, f to *loss; may leave intermediate
+    // results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
     int (*rate)(void *user,
                 const double *theta,
                 const double *x,
@@ -510,8 +572,9 @@ typedef struct dst_problem_f64 {
                 double *criterion,
                 double *loss);
     // ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with
-    // d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. NULL if there is a pushforward, or no
-    // gradient is wanted.
+    // d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. `t_bar` is NULL unless criterion_bar*dJ/dt is to
+    // be added to *t_bar, once or twice per sweep with DST_SLOPE or DST_HERMITE: a J that does not depend on t may ignore it.
+    // NULL if there is a pushforward, or no gradient is wanted.
     int (*pullback)(void *user,
                     const double *theta,
                     const double *x,
@@ -521,9 +584,11 @@ typedef struct dst_problem_f64 {
                     double criterion_bar,
                     double loss_bar,
                     double *theta_bar,
-                    double *x_bar);
-    // WRITES the derivatives along (theta_dot, x_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if
-    // there is a running loss, of f to *loss_dot. NULL if there is a pullback.
+                    double *x_bar,
+                    double *t_bar);
+    // WRITES the derivatives along (theta_dot, x_dot, t_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if f
+    // has weights, of f to *loss_dot. `t_dot` is 0, or 1 where dJ/dt is wanted, in *criterion_dot alone, for DST_SLOPE or
+    // DST_HERMITE. NULL if there is a pullback.
     int (*pushforward)(void *user,
                        const double *theta,
                        const double *x,
@@ -531,25 +596,27 @@ typedef struct dst_problem_f64 {
                        const double *tape,
                        const double *theta_dot,
                        const double *x_dot,
+                       double t_dot,
                        double *rate_dot,
                        double *criterion_dot,
                        double *loss_dot);
-    // Handed to every callback.
+    // Passed to every callback.
     void *user;
-    // Where the code of an aborting callback goes; may be NULL. The one output that is written on failure.
+    // The code of an aborting callback goes here; may be NULL. The one output that is written on failure.
     int *abort_code;
 } dst_problem_f64;
 
-// What a differentiated run gives back. The three pointers at the top are yours: set them before the call.
+// The gradient of what the seeds name. The three pointers at the top are yours: set them before the call.
 typedef struct dst_result_f64 {
-    // [param_dim] The gradient of the objective with respect to theta goes here; by default that is dT/dtheta, in units of
-    // time: divide by the step size for steps. May be NULL.
+    // [param_dim] The gradient with respect to theta goes here; by default that is dT/dtheta, in units of time: divide by the
+    // step size for steps. May be NULL.
     double *theta_gradient;
     // [state_dim] The same with respect to x0. May be NULL; not written with theta_only.
     double *x0_gradient;
-    // [state_dim] x_N goes here. May be NULL.
+    // [state_dim] The state at which the sweep began, x_N, goes here. May be NULL.
     double *state;
-    // N: the first step with J(x_N) <= epsilon.
+    // The step at which the sweep began: N, with J <= epsilon there and J > epsilon one step before. With a time_weight of 0,
+    // the last step of the run.
     size_t steps;
     // T, as the crossing reads it. This and the next four are NaN with a time_weight of 0.
     double time;
@@ -557,14 +624,16 @@ typedef struct dst_result_f64 {
     double steps_interpolated;
     // dT/depsilon
     double epsilon_gradient;
-    // The fall of J over the last step in units of its rounding error; 1/rounding bounds the relative error of the gradient.
+    // The fall of J over the last step in units of its rounding error. The reciprocal is the relative error that the division by
+    // this fall makes, if J is correct to its last bit. It is not a bound on the error of the gradient: it sees neither the
+    // rounding errors of the trajectory nor those of J itself. A J formed by cancellation, such as x - 1e8 with x near 1e8,
+    // has far fewer correct bits: shift the state instead.
     double rounding;
-    // |grad J*A|/sum_i |dJ/dx_i*A_i| at x_N: 1 where every state brings J down, 0 where the flow grazes the tolerance and dJ/dt
-    // is all cancellation. 1, too, in tangent mode, which never forms grad J.
+    // |dJ/dt - grad(J)*A| / (|dJ/dt| + sum_i |dJ/dx_i*A_i|) at x_N: 1 where every state brings J down, 0 where the flow grazes
+    // the tolerance and the slope is all cancellation. DST_PAPER and DST_INTERPOLATED leave dJ/dt out. NaN where it is not
+    // known: the tangent mode never forms grad(J).
     double transversality;
-    // sum_k w_k*f(x_k); 0 without a running loss.
-    double loss;
-    // Calls of `rate`, for the run and the gradient together.
+    // Calls of `rate`, for the run and this sweep together.
     size_t rate_evaluations;
     // Calls of `pullback`.
     size_t pullbacks;
@@ -572,22 +641,27 @@ typedef struct dst_result_f64 {
     size_t pushforwards;
 } dst_result_f64;
 
-// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run.
+// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run, or until it is
+// moved.
 typedef struct dst_iterate_f64 {
-    // Steps done, k; at a stop, N.
+    // Steps done, k; at a first passage, N.
     size_t steps;
     // t_k
     double time;
-    // J(x_k); NaN before the first dst_run_advance.
+    // J at x_k; NaN before the first dst_run_advance.
     double criterion;
     // The least J so far.
     double best_criterion;
-    // The running loss so far.
+    // f at x_k; NaN if `rate` does not write it.
     double loss;
     // [state_dim] x_k
     const double *state;
-    // [state_dim] The visited iterate with the least J: what to use when the deadline comes first.
+    // [state_dim] The visited iterate with the least J: the one to use when the deadline comes first.
     const double *best;
+    // The step at which J fell to epsilon and has stayed since; SIZE_MAX while J is above.
+    size_t entry;
+    // Number of times that J rose above epsilon again.
+    size_t exits;
 } dst_iterate_f64;
 
 // The parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
@@ -616,19 +690,19 @@ typedef struct dst_ola_options_f64 {
 typedef struct dst_objective_f64 {
     // Number of variables. At least 1.
     size_t dim;
-    // How many numbers `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
+    // Numbers that `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
     size_t tape_len;
     // Writes f(x) to *value and its gradient to `gradient` [dim].
     int (*value_gradient)(void *user, const double *x, double *value, double *gradient, double *tape);
     // ADDS the Hessian of f at x times v to `out` [dim]. dst_window needs it, dst_ola does not: may be NULL there.
     int (*hessian_vector)(void *user, const double *x, const double *v, const double *tape, double *out);
-    // Handed to every callback.
+    // Passed to every callback.
     void *user;
-    // Where the code of an aborting callback goes; may be NULL.
+    // The code of an aborting callback goes here; may be NULL.
     int *abort_code;
 } dst_objective_f64;
 
-// Where an adaptive run stands. `x` leads into the workspace: good until the next call.
+// A view of an adaptive run. `x` leads into the workspace: good until the next call, or until it is moved.
 typedef struct dst_ola_state_f64 {
     // [dim] x_k
     const double *x;
@@ -644,7 +718,7 @@ typedef struct dst_ola_state_f64 {
     size_t adaptations;
 } dst_ola_state_f64;
 
-// What one window did.
+// Report of one window.
 typedef struct dst_window_report_f64 {
     // A dst_window_outcome.
     int32_t outcome;
@@ -658,35 +732,45 @@ typedef struct dst_window_report_f64 {
 extern "C" {
 #endif // __cplusplus
 
-// Options with this step size and tolerance: Euler, interpolated crossing, automatic mode, 8 slots, at most a million
-// steps, no running loss, time_weight 1.
+// Zeroes the first eight bytes of a workspace, of any kind and size. Needed once, before the workspace is first initialised,
+// unless it is zero already (static, calloc); and again after a reset in the middle of a callback, or after a callback that did
+// not return: until then every call on it is DST_ERROR_BUSY. What lay there is lost. NULL is ignored.
+void dst_workspace_clear(void *workspace);
+
+// Options with this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million steps.
 struct dst_options_f32 dst_options_default_f32(float step,
                                                float epsilon);
 
-// How many bytes of workspace this problem needs with these options. 0 if the arguments are refused:
-// dst_run_init says why.
-size_t dst_workspace_size_f32(const struct dst_problem_f32 *problem, const struct dst_options_f32 *options);
+// The seeds of the stopping time, by the interpolated crossing.
+struct dst_seeds_f32 dst_seeds_default_f32(void);
 
-// What the address of every workspace, of dst_ola and dst_window too, must be a multiple of.
+// Bytes of workspace that this problem needs with these options. 0 if the arguments are refused: dst_run_init says
+// why.
+size_t dst_workspace_size_f32(const struct dst_problem_f32 *problem,
+                              const struct dst_options_f32 *options);
+
+// The address of every workspace, of dst_ola and dst_window too, must be a multiple of this.
 size_t dst_workspace_align_f32(void);
 
-// Runs until the stop and differentiates the stopping time, in one call.
+// Runs until the stop and differentiates what the seeds name, in one call; with `seeds` NULL, the stopping time.
 //
-// theta [param_dim] and x0 [state_dim] are read, `workspace` is used as working memory (its content does not matter
-// before and after), *result is written if all went well. The result has the same bits as that of the calls
-// dst_run_init ... dst_gradient_finish, whatever their budgets.
+// theta [param_dim] and x0 [state_dim] are read, *result is written if all went well. The result has the same bits as
+// that of the calls dst_run_init ... dst_gradient_read, whatever their budgets. The workspace then holds the run,
+// as if these calls had been made: its address is the handle.
 dst_status dst_sensitivity_f32(const struct dst_problem_f32 *problem,
                                const struct dst_options_f32 *options,
                                const float *theta,
                                const float *x0,
+                               const struct dst_seeds_f32 *seeds,
                                void *workspace,
                                size_t workspace_size,
                                struct dst_result_f32 *result);
 
 // Prepares a run in the workspace and writes its handle to *run. Calls no callback yet.
 //
-// Problem, options, theta and x0 are copied. The handle leads into the workspace, which belongs to the run until you
-// use it for something else: do not move it, do not write to it. There is nothing to free.
+// Problem, options, theta and x0 are copied. The handle is the address of the workspace, which belongs to the run until
+// you use it for something else. Between two calls it may be moved, or copied to make a second run, by memcpy to any
+// place of the same alignment: the handle is then the new address. There is nothing to free.
 dst_status dst_run_init_f32(const struct dst_problem_f32 *problem,
                             const struct dst_options_f32 *options,
                             const float *theta,
@@ -701,26 +785,30 @@ dst_status dst_run_advance_f32(struct dst_run_f32 *run,
                                size_t budget,
                                int32_t *progress);
 
-// Where the run stands, with its current and its best iterate; until the gradient is started.
-dst_status dst_run_iterate_f32(struct dst_run_f32 *run, struct dst_iterate_f32 *iterate);
-
-// Begins the gradient of a run that has stopped (with a time_weight of 0: of any run that has begun). Before a stop
-// this is DST_ERROR_NOT_STOPPED, and the run can go on.
-dst_status dst_gradient_start_f32(struct dst_run_f32 *run);
+// Writes the current and the best iterate to *iterate. A gradient uses the memory of both: once it has begun they can be
+// read only while the last iterate is at hand and the best, as it is after a first passage; otherwise DST_ERROR_ORDER.
+dst_status dst_run_iterate_f32(struct dst_run_f32 *run,
+                               struct dst_iterate_f32 *iterate);
 
 // Does at most `budget` operations of the gradient (a step recomputed, or a step differentiated) and writes to
-// *remaining how many steps are still to be differentiated: 0 when it is complete. An error is final.
+// *remaining how many steps are still to be differentiated: 0 when it is complete.
+//
+// The first call begins a sweep, and may make three pullbacks and one evaluation beyond its budget; the next calls,
+// with the same seeds, go on. A call after the sweep is complete, or after an error, begins another one over the same
+// run, with other seeds if you like. Before the run has stopped, the stopping time is DST_ERROR_NOT_STOPPED, and
+// the run can go on. `seeds` may be NULL: the stopping time.
 dst_status dst_gradient_advance_f32(struct dst_run_f32 *run,
+                                    const struct dst_seeds_f32 *seeds,
                                     size_t budget,
                                     size_t *remaining);
 
-// Does whatever is left of the gradient and writes *result. The run is over then.
-dst_status dst_gradient_finish_f32(struct dst_run_f32 *run, struct dst_result_f32 *result);
+// Writes the gradient of the last sweep to *result; DST_ERROR_ORDER unless it is complete.
+dst_status dst_gradient_read_f32(struct dst_run_f32 *run, struct dst_result_f32 *result);
 
 // The options of the paper, with this learning rate, adaptation rate and descent.
 struct dst_ola_options_f32 dst_ola_options_default_f32(float alpha, float eta, float descent);
 
-// How many bytes of workspace dst_ola_init needs. 0 if the arguments are refused.
+// Bytes of workspace that dst_ola_init needs. 0 if the arguments are refused.
 size_t dst_ola_workspace_size_f32(const struct dst_objective_f32 *objective,
                                   const struct dst_ola_options_f32 *options);
 
@@ -739,10 +827,10 @@ dst_status dst_ola_advance_f32(struct dst_ola_f32 *ola,
                                size_t budget,
                                int32_t *progress);
 
-// Where the adaptive run stands.
+// Writes the state of the adaptive run to *state.
 dst_status dst_ola_read_f32(struct dst_ola_f32 *ola, struct dst_ola_state_f32 *state);
 
-// How many bytes of workspace dst_window_init needs. 0 if the arguments are refused.
+// Bytes of workspace that dst_window_init needs. 0 if the arguments are refused.
 size_t dst_window_workspace_size_f32(const struct dst_objective_f32 *objective,
                                      const struct dst_ola_options_f32 *options);
 
@@ -761,38 +849,43 @@ dst_status dst_window_advance_f32(struct dst_window_f32 *window,
                                   size_t budget,
                                   struct dst_window_report_f32 *report);
 
-// Where the windowed run stands.
+// Writes the state of the windowed run to *state.
 dst_status dst_window_read_f32(struct dst_window_f32 *window, struct dst_ola_state_f32 *state);
 
-// Options with this step size and tolerance: Euler, interpolated crossing, automatic mode, 8 slots, at most a million
-// steps, no running loss, time_weight 1.
+// Options with this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million steps.
 struct dst_options_f64 dst_options_default_f64(double step,
                                                double epsilon);
 
-// How many bytes of workspace this problem needs with these options. 0 if the arguments are refused:
-// dst_run_init says why.
-size_t dst_workspace_size_f64(const struct dst_problem_f64 *problem, const struct dst_options_f64 *options);
+// The seeds of the stopping time, by the interpolated crossing.
+struct dst_seeds_f64 dst_seeds_default_f64(void);
 
-// What the address of every workspace, of dst_ola and dst_window too, must be a multiple of.
+// Bytes of workspace that this problem needs with these options. 0 if the arguments are refused: dst_run_init says
+// why.
+size_t dst_workspace_size_f64(const struct dst_problem_f64 *problem,
+                              const struct dst_options_f64 *options);
+
+// The address of every workspace, of dst_ola and dst_window too, must be a multiple of this.
 size_t dst_workspace_align_f64(void);
 
-// Runs until the stop and differentiates the stopping time, in one call.
+// Runs until the stop and differentiates what the seeds name, in one call; with `seeds` NULL, the stopping time.
 //
-// theta [param_dim] and x0 [state_dim] are read, `workspace` is used as working memory (its content does not matter
-// before and after), *result is written if all went well. The result has the same bits as that of the calls
-// dst_run_init ... dst_gradient_finish, whatever their budgets.
+// theta [param_dim] and x0 [state_dim] are read, *result is written if all went well. The result has the same bits as
+// that of the calls dst_run_init ... dst_gradient_read, whatever their budgets. The workspace then holds the run,
+// as if these calls had been made: its address is the handle.
 dst_status dst_sensitivity_f64(const struct dst_problem_f64 *problem,
                                const struct dst_options_f64 *options,
                                const double *theta,
                                const double *x0,
+                               const struct dst_seeds_f64 *seeds,
                                void *workspace,
                                size_t workspace_size,
                                struct dst_result_f64 *result);
 
 // Prepares a run in the workspace and writes its handle to *run. Calls no callback yet.
 //
-// Problem, options, theta and x0 are copied. The handle leads into the workspace, which belongs to the run until you
-// use it for something else: do not move it, do not write to it. There is nothing to free.
+// Problem, options, theta and x0 are copied. The handle is the address of the workspace, which belongs to the run until
+// you use it for something else. Between two calls it may be moved, or copied to make a second run, by memcpy to any
+// place of the same alignment: the handle is then the new address. There is nothing to free.
 dst_status dst_run_init_f64(const struct dst_problem_f64 *problem,
                             const struct dst_options_f64 *options,
                             const double *theta,
@@ -807,26 +900,30 @@ dst_status dst_run_advance_f64(struct dst_run_f64 *run,
                                size_t budget,
                                int32_t *progress);
 
-// Where the run stands, with its current and its best iterate; until the gradient is started.
-dst_status dst_run_iterate_f64(struct dst_run_f64 *run, struct dst_iterate_f64 *iterate);
-
-// Begins the gradient of a run that has stopped (with a time_weight of 0: of any run that has begun). Before a stop
-// this is DST_ERROR_NOT_STOPPED, and the run can go on.
-dst_status dst_gradient_start_f64(struct dst_run_f64 *run);
+// Writes the current and the best iterate to *iterate. A gradient uses the memory of both: once it has begun they can be
+// read only while the last iterate is at hand and the best, as it is after a first passage; otherwise DST_ERROR_ORDER.
+dst_status dst_run_iterate_f64(struct dst_run_f64 *run,
+                               struct dst_iterate_f64 *iterate);
 
 // Does at most `budget` operations of the gradient (a step recomputed, or a step differentiated) and writes to
-// *remaining how many steps are still to be differentiated: 0 when it is complete. An error is final.
+// *remaining how many steps are still to be differentiated: 0 when it is complete.
+//
+// The first call begins a sweep, and may make three pullbacks and one evaluation beyond its budget; the next calls,
+// with the same seeds, go on. A call after the sweep is complete, or after an error, begins another one over the same
+// run, with other seeds if you like. Before the run has stopped, the stopping time is DST_ERROR_NOT_STOPPED, and
+// the run can go on. `seeds` may be NULL: the stopping time.
 dst_status dst_gradient_advance_f64(struct dst_run_f64 *run,
+                                    const struct dst_seeds_f64 *seeds,
                                     size_t budget,
                                     size_t *remaining);
 
-// Does whatever is left of the gradient and writes *result. The run is over then.
-dst_status dst_gradient_finish_f64(struct dst_run_f64 *run, struct dst_result_f64 *result);
+// Writes the gradient of the last sweep to *result; DST_ERROR_ORDER unless it is complete.
+dst_status dst_gradient_read_f64(struct dst_run_f64 *run, struct dst_result_f64 *result);
 
 // The options of the paper, with this learning rate, adaptation rate and descent.
 struct dst_ola_options_f64 dst_ola_options_default_f64(double alpha, double eta, double descent);
 
-// How many bytes of workspace dst_ola_init needs. 0 if the arguments are refused.
+// Bytes of workspace that dst_ola_init needs. 0 if the arguments are refused.
 size_t dst_ola_workspace_size_f64(const struct dst_objective_f64 *objective,
                                   const struct dst_ola_options_f64 *options);
 
@@ -845,10 +942,10 @@ dst_status dst_ola_advance_f64(struct dst_ola_f64 *ola,
                                size_t budget,
                                int32_t *progress);
 
-// Where the adaptive run stands.
+// Writes the state of the adaptive run to *state.
 dst_status dst_ola_read_f64(struct dst_ola_f64 *ola, struct dst_ola_state_f64 *state);
 
-// How many bytes of workspace dst_window_init needs. 0 if the arguments are refused.
+// Bytes of workspace that dst_window_init needs. 0 if the arguments are refused.
 size_t dst_window_workspace_size_f64(const struct dst_objective_f64 *objective,
                                      const struct dst_ola_options_f64 *options);
 
@@ -867,7 +964,7 @@ dst_status dst_window_advance_f64(struct dst_window_f64 *window,
                                   size_t budget,
                                   struct dst_window_report_f64 *report);
 
-// Where the windowed run stands.
+// Writes the state of the windowed run to *state.
 dst_status dst_window_read_f64(struct dst_window_f64 *window, struct dst_ola_state_f64 *state);
 
 // The text of a status: never NULL, static, without a newline.

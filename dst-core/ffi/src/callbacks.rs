@@ -1,30 +1,35 @@
 //! The C functions of a problem as a system, of an objective as an objective.
 //!
-//! The engine knows no "abort". A callback that asks for it is answered with NaN, which the engine reports as a
-//! non-finite value within the same step; the code is kept here, and the report is then DST_ABORTED.
+//! The engine knows no "abort". After a callback has asked for it, no callback is called again and every result is NaN, which the
+//! engine reports as a non-finite value within the same step. The code is kept in the object, and the report is then
+//! DST_ABORTED.
 
 use core::cell::Cell;
 use core::ffi::c_int;
+use core::ptr::null_mut;
 
-use dst_core::{Bar, Cost, Dims, Direction, Point, Reading, Scalar, Seed, System, Weights};
+use dst_core::{Bar, Cost, Dims, Direction, Error, Point, Reading, Scalar, Seed, System};
 
+use crate::object::Given;
 use crate::status::{Outcome, dst_status};
-use crate::types::{Objective, Options, Problem};
+use crate::types::{Objective, Problem, Seeds};
 
-/// The code of the callback that aborted first, or zero.
-#[derive(Debug)]
-pub(crate) struct Abort {
-    code: Cell<c_int>,
-    /// The caller's copy, or NULL.
-    report: *mut c_int,
+/// A struct of callbacks, and the code of the one that aborted, or zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Calls<'a, G> {
+    pub(crate) given: &'a G,
+    code: &'a Cell<c_int>,
 }
 
-impl Abort {
-    pub(crate) fn new(report: *mut c_int) -> Self {
-        Self {
-            code: Cell::new(0),
-            report,
-        }
+impl<'a, G: Given> Calls<'a, G> {
+    pub(crate) fn new(given: &'a G, code: &'a Cell<c_int>) -> Self {
+        Self { given, code }
+    }
+
+    /// For what depends on the struct alone: nothing is called.
+    pub(crate) fn with<T>(given: &G, ask: impl FnOnce(Calls<'_, G>) -> T) -> T {
+        let code = Cell::new(0);
+        ask(Calls { given, code: &code })
     }
 
     /// Calls back, unless a callback has aborted before. Returns whether the results count.
@@ -38,50 +43,37 @@ impl Abort {
         self.code.get() == 0
     }
 
-    /// What the engine says, unless a callback aborted: then that, whatever the NaNs became.
-    pub(crate) fn judge<T>(&self, outcome: Outcome<T>) -> Outcome<T> {
-        if self.code.get() == 0 {
-            return outcome;
+    /// The outcome of the engine, unless a callback aborted: then that, whatever the NaNs became.
+    pub(crate) fn judge<T>(&self, outcome: Result<T, Error>) -> Outcome<T> {
+        let code = self.code.get();
+        if code == 0 {
+            return outcome.map_err(dst_status::from);
         }
-        if !self.report.is_null() {
-            // SAFETY: the caller promises an `int` there for as long as the run is used; its alignment was checked
-            // when the run was initialised.
-            unsafe { self.report.write(self.code.get()) };
+        let report = self.given.abort_code();
+        if !report.is_null() {
+            // SAFETY: the caller promises an `int` there for as long as the object is used; its alignment was checked when the
+            // object was initialised.
+            unsafe { report.write(code) };
         }
         Err(dst_status::DST_ABORTED)
     }
 }
 
-/// A problem in C.
-#[derive(Debug)]
-pub(crate) struct Callbacks<S> {
-    problem: Problem<S>,
-    /// Without a running loss, what the problem leaves in *loss does not matter.
-    reads_loss: bool,
-    pub(crate) abort: Abort,
+impl<S> Given for Problem<S>
+where
+    Self: Copy,
+{
+    fn abort_code(&self) -> *mut c_int {
+        self.abort_code
+    }
 }
 
-impl<S: Scalar> Callbacks<S> {
-    pub(crate) fn new(problem: Problem<S>, options: &Options<S>) -> Self {
-        Self {
-            problem,
-            reads_loss: options.weight.is_some() || options.loss_weight != S::ZERO,
-            abort: Abort::new(problem.abort_code),
-        }
-    }
-
-    fn reading(&self, counts: bool, criterion: S, loss: S) -> Reading<S> {
-        match (counts, self.reads_loss) {
-            (true, true) => Reading { criterion, loss },
-            (true, false) => Reading {
-                criterion,
-                loss: S::ZERO,
-            },
-            (false, _) => Reading {
-                criterion: S::NAN,
-                loss: S::NAN,
-            },
-        }
+impl<S> Given for Objective<S>
+where
+    Self: Copy,
+{
+    fn abort_code(&self) -> *mut c_int {
+        self.abort_code
     }
 }
 
@@ -89,46 +81,68 @@ impl<S> Problem<S> {
     pub(crate) fn dims(&self) -> Dims {
         Dims::new(self.state_dim, self.param_dim).with_tape(self.tape_len)
     }
+}
 
-    pub(crate) fn cost(&self) -> Cost {
-        Cost {
-            pullback: self.pullback.map(|_| 2),
-            pushforward: self.pushforward.map(|_| 2),
+impl<S: Scalar> Calls<'_, Problem<S>> {
+    /// The weights of J and f at a step: the same for all, or those of the caller's function.
+    #[inline(never)]
+    pub(crate) fn weights(&self, seeds: &Seeds<S>, step: usize) -> Reading<S> {
+        let mut weights = Reading {
+            criterion: seeds.criterion_weight,
+            loss: seeds.loss_weight,
+        };
+        let counts = self.call(seeds.weight, |callback| {
+            // SAFETY: the caller promises a function of this type.
+            unsafe {
+                callback(
+                    seeds.user,
+                    step,
+                    &raw mut weights.criterion,
+                    &raw mut weights.loss,
+                )
+            }
+        });
+        if counts || seeds.weight.is_none() {
+            weights
+        } else {
+            nothing()
         }
     }
 }
 
-impl<S: Scalar> System<S> for Callbacks<S> {
+impl<S: Scalar> System<S> for Calls<'_, Problem<S>> {
     fn dims(&self) -> Dims {
-        self.problem.dims()
+        self.given.dims()
     }
 
+    #[inline(never)]
     fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], _: &mut [S]) -> Reading<S> {
-        // What a callback forgets to write is found.
-        let (mut criterion, mut loss) = (S::NAN, S::NAN);
-        let user = self.problem.user;
-        let counts = self.abort.call(self.problem.rate, |callback| {
+        // A number that a callback forgets to write is found.
+        let mut reading = nothing();
+        let counts = self.call(self.given.rate, |callback| {
             // SAFETY: the caller promises a function of this type that keeps to the lengths of `dims`; the engine's
             // slices have them.
             unsafe {
                 callback(
-                    user,
+                    self.given.user,
                     at.theta.as_ptr(),
                     at.x.as_ptr(),
                     at.t,
                     rate.as_mut_ptr(),
                     tape.as_mut_ptr(),
-                    &raw mut criterion,
-                    &raw mut loss,
+                    &raw mut reading.criterion,
+                    &raw mut reading.loss,
                 )
             }
         });
-        if !counts {
-            rate.fill(S::NAN);
+        if counts {
+            return reading;
         }
-        self.reading(counts, criterion, loss)
+        rate.fill(S::NAN);
+        nothing()
     }
 
+    #[inline(never)]
     fn pullback(
         &self,
         at: Point<'_, S>,
@@ -137,12 +151,11 @@ impl<S: Scalar> System<S> for Callbacks<S> {
         bar: Bar<'_, S>,
         _: &mut [S],
     ) {
-        let user = self.problem.user;
-        let counts = self.abort.call(self.problem.pullback, |callback| {
-            // SAFETY: as for `rate`.
+        let counts = self.call(self.given.pullback, |callback| {
+            // SAFETY: as for `rate`; a time that is not wanted is NULL.
             unsafe {
                 callback(
-                    user,
+                    self.given.user,
                     at.theta.as_ptr(),
                     at.x.as_ptr(),
                     at.t,
@@ -152,6 +165,7 @@ impl<S: Scalar> System<S> for Callbacks<S> {
                     seed.loss,
                     bar.theta.as_mut_ptr(),
                     bar.x.as_mut_ptr(),
+                    bar.t.map_or(null_mut(), |t| &raw mut *t),
                 )
             }
         });
@@ -160,6 +174,7 @@ impl<S: Scalar> System<S> for Callbacks<S> {
         }
     }
 
+    #[inline(never)]
     fn pushforward(
         &self,
         at: Point<'_, S>,
@@ -168,102 +183,65 @@ impl<S: Scalar> System<S> for Callbacks<S> {
         rate: &mut [S],
         _: &mut [S],
     ) -> Reading<S> {
-        let (mut criterion, mut loss) = (S::NAN, S::NAN);
-        let user = self.problem.user;
-        let counts = self.abort.call(self.problem.pushforward, |callback| {
+        let mut reading = nothing();
+        let counts = self.call(self.given.pushforward, |callback| {
             // SAFETY: as for `rate`.
             unsafe {
                 callback(
-                    user,
+                    self.given.user,
                     at.theta.as_ptr(),
                     at.x.as_ptr(),
                     at.t,
                     tape.as_ptr(),
                     along.theta.as_ptr(),
                     along.x.as_ptr(),
+                    along.t,
                     rate.as_mut_ptr(),
-                    &raw mut criterion,
-                    &raw mut loss,
+                    &raw mut reading.criterion,
+                    &raw mut reading.loss,
                 )
             }
         });
-        if !counts {
-            rate.fill(S::NAN);
+        if counts {
+            return reading;
         }
-        self.reading(counts, criterion, loss)
+        rate.fill(S::NAN);
+        nothing()
     }
 
     fn cost(&self) -> Cost {
-        self.problem.cost()
-    }
-}
-
-/// The weights of the running loss: none, the same for all steps, or the caller's function.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Weighting<S> {
-    uniform: S,
-    callback: Option<unsafe extern "C" fn(*mut core::ffi::c_void, usize) -> S>,
-    user: *mut core::ffi::c_void,
-    /// Of the other callbacks: after one of them has aborted, this one is not asked either.
-    abort: &'static Abort,
-}
-
-impl<S: Scalar> Weighting<S> {
-    pub(crate) fn new(callbacks: &'static Callbacks<S>, options: &Options<S>) -> Self {
-        Self {
-            uniform: options.loss_weight,
-            callback: options.weight,
-            user: callbacks.problem.user,
-            abort: &callbacks.abort,
+        Cost {
+            pullback: self.given.pullback.map(|_| 2),
+            pushforward: self.given.pushforward.map(|_| 2),
         }
     }
 }
 
-impl<S: Scalar> Weights<S> for Weighting<S> {
-    fn weight(&self, step: usize) -> S {
-        match self.callback {
-            None => self.uniform,
-            Some(_) if self.abort.code.get() != 0 => S::ZERO,
-            // SAFETY: the caller promises a function of this type.
-            Some(callback) => unsafe { callback(self.user, step) },
-        }
+/// No numbers.
+fn nothing<S: Scalar>() -> Reading<S> {
+    Reading {
+        criterion: S::NAN,
+        loss: S::NAN,
     }
 }
 
-/// An objective in C.
-#[derive(Debug)]
-pub(crate) struct ObjectiveCallbacks<S> {
-    objective: Objective<S>,
-    pub(crate) abort: Abort,
-}
-
-impl<S: Scalar> ObjectiveCallbacks<S> {
-    pub(crate) fn new(objective: Objective<S>) -> Self {
-        Self {
-            objective,
-            abort: Abort::new(objective.abort_code),
-        }
-    }
-}
-
-impl<S: Scalar> dst_core::Objective<S> for ObjectiveCallbacks<S> {
+impl<S: Scalar> dst_core::Objective<S> for Calls<'_, Objective<S>> {
     fn dim(&self) -> usize {
-        self.objective.dim
+        self.given.dim
     }
 
     fn tape_len(&self) -> usize {
-        self.objective.tape_len
+        self.given.tape_len
     }
 
     fn value_gradient(&self, x: &[S], gradient: &mut [S], tape: &mut [S], _: &mut [S]) -> S {
         let mut value = S::NAN;
-        let user = self.objective.user;
-        let counts = self.abort.call(self.objective.value_gradient, |callback| {
+        let counts = self.call(self.given.value_gradient, |callback| {
             // SAFETY: the caller promises a function of this type that keeps to the lengths `dim` and `tape_len`; the
             // slices have them.
             unsafe {
                 callback(
-                    user,
+                    self.given.user,
                     x.as_ptr(),
                     &raw mut value,
                     gradient.as_mut_ptr(),
@@ -275,12 +253,11 @@ impl<S: Scalar> dst_core::Objective<S> for ObjectiveCallbacks<S> {
     }
 
     fn add_hessian_vector(&self, x: &[S], v: &[S], tape: &[S], out: &mut [S], _: &mut [S]) {
-        let user = self.objective.user;
-        let counts = self.abort.call(self.objective.hessian_vector, |callback| {
+        let counts = self.call(self.given.hessian_vector, |callback| {
             // SAFETY: as for `value_gradient`.
             unsafe {
                 callback(
-                    user,
+                    self.given.user,
                     x.as_ptr(),
                     v.as_ptr(),
                     tape.as_ptr(),

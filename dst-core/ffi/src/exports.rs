@@ -1,31 +1,41 @@
 //! Every function of the header, for both precisions, from one macro.
 //!
 //! What a caller must guarantee is the same for all of them: a pointer is NULL or leads to what its comment says, and a
-//! workspace is left in place and alone as long as a run in it is used. Each body passes that on.
+//! workspace is used by nothing else during a call. Each body passes that on.
 
 use core::ffi::c_void;
 
+use crate::object;
 use crate::ola::{self, Ola};
 use crate::run::{self, Run};
 use crate::status::{dst_status, status};
 use crate::types::{
-    Iterate, Objective, OlaOptions, OlaState, Options, Problem, Sensitivity, WindowReport,
+    Iterate, Objective, OlaOptions, OlaState, Options, Problem, Seeds, Sensitivity, WindowReport,
 };
 use crate::window::{self, Windowed};
+
+/// Zeroes the first eight bytes of a workspace, of any kind and size. Needed once, before the workspace is first initialised,
+/// unless it is zero already (static, calloc); and again after a reset in the middle of a callback, or after a callback that did
+/// not return: until then every call on it is DST_ERROR_BUSY. What lay there is lost. NULL is ignored.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dst_workspace_clear(workspace: *mut c_void) {
+    // SAFETY: see the top of this file.
+    unsafe { object::clear(workspace) };
+}
 
 macro_rules! exports {
     (
         $S:ty,
         $options_default:ident,
+        $seeds_default:ident,
         $workspace_size:ident,
         $workspace_align:ident,
         $sensitivity:ident,
         $run_init:ident,
         $run_advance:ident,
         $run_iterate:ident,
-        $gradient_start:ident,
         $gradient_advance:ident,
-        $gradient_finish:ident,
+        $gradient_read:ident,
         $ola_options_default:ident,
         $ola_workspace_size:ident,
         $ola_init:ident,
@@ -36,41 +46,47 @@ macro_rules! exports {
         $window_advance:ident,
         $window_read:ident,
     ) => {
-        /// Options with this step size and tolerance: Euler, interpolated crossing, automatic mode, 8 slots, at most a million
-        /// steps, no running loss, time_weight 1.
+        /// Options with this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million steps.
         #[unsafe(no_mangle)]
         pub extern "C" fn $options_default(step: $S, epsilon: $S) -> Options<$S> {
             Options::new(step, epsilon)
         }
 
-        /// How many bytes of workspace this problem needs with these options. 0 if the arguments are refused:
-        /// dst_run_init says why.
+        /// The seeds of the stopping time, by the interpolated crossing.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $seeds_default() -> Seeds<$S> {
+            Seeds::new()
+        }
+
+        /// Bytes of workspace that this problem needs with these options. 0 if the arguments are refused: dst_run_init says
+        /// why.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $workspace_size(
             problem: *const Problem<$S>,
             options: *const Options<$S>,
         ) -> usize {
             // SAFETY: see the top of this file.
-            unsafe { run::workspace_size(problem, options) }
+            unsafe { object::workspace_size::<Run<$S>>(problem, options) }
         }
 
-        /// What the address of every workspace, of dst_ola and dst_window too, must be a multiple of.
+        /// The address of every workspace, of dst_ola and dst_window too, must be a multiple of this.
         #[unsafe(no_mangle)]
         pub extern "C" fn $workspace_align() -> usize {
-            run::align::<$S>()
+            object::align::<Run<$S>>()
         }
 
-        /// Runs until the stop and differentiates the stopping time, in one call.
+        /// Runs until the stop and differentiates what the seeds name, in one call; with `seeds` NULL, the stopping time.
         ///
-        /// theta [param_dim] and x0 [state_dim] are read, `workspace` is used as working memory (its content does not matter
-        /// before and after), *result is written if all went well. The result has the same bits as that of the calls
-        /// dst_run_init ... dst_gradient_finish, whatever their budgets.
+        /// theta [param_dim] and x0 [state_dim] are read, *result is written if all went well. The result has the same bits as
+        /// that of the calls dst_run_init ... dst_gradient_read, whatever their budgets. The workspace then holds the run,
+        /// as if these calls had been made: its address is the handle.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $sensitivity(
             problem: *const Problem<$S>,
             options: *const Options<$S>,
             theta: *const $S,
             x0: *const $S,
+            seeds: *const Seeds<$S>,
             workspace: *mut c_void,
             workspace_size: usize,
             result: *mut Sensitivity<$S>,
@@ -82,6 +98,7 @@ macro_rules! exports {
                     options,
                     theta,
                     x0,
+                    seeds,
                     workspace,
                     workspace_size,
                     result,
@@ -91,8 +108,9 @@ macro_rules! exports {
 
         /// Prepares a run in the workspace and writes its handle to *run. Calls no callback yet.
         ///
-        /// Problem, options, theta and x0 are copied. The handle leads into the workspace, which belongs to the run until you
-        /// use it for something else: do not move it, do not write to it. There is nothing to free.
+        /// Problem, options, theta and x0 are copied. The handle is the address of the workspace, which belongs to the run until
+        /// you use it for something else. Between two calls it may be moved, or copied to make a second run, by memcpy to any
+        /// place of the same alignment: the handle is then the new address. There is nothing to free.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $run_init(
             problem: *const Problem<$S>,
@@ -121,7 +139,8 @@ macro_rules! exports {
             status(unsafe { run::advance(run, budget, progress) })
         }
 
-        /// Where the run stands, with its current and its best iterate; until the gradient is started.
+        /// Writes the current and the best iterate to *iterate. A gradient uses the memory of both: once it has begun they can be
+        /// read only while the last iterate is at hand and the best, as it is after a first passage; otherwise DST_ERROR_ORDER.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $run_iterate(
             run: *mut Run<$S>,
@@ -131,34 +150,32 @@ macro_rules! exports {
             status(unsafe { run::iterate(run, iterate) })
         }
 
-        /// Begins the gradient of a run that has stopped (with a time_weight of 0: of any run that has begun). Before a stop
-        /// this is DST_ERROR_NOT_STOPPED, and the run can go on.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $gradient_start(run: *mut Run<$S>) -> dst_status {
-            // SAFETY: see the top of this file.
-            status(unsafe { run::start(run) })
-        }
-
         /// Does at most `budget` operations of the gradient (a step recomputed, or a step differentiated) and writes to
-        /// *remaining how many steps are still to be differentiated: 0 when it is complete. An error is final.
+        /// *remaining how many steps are still to be differentiated: 0 when it is complete.
+        ///
+        /// The first call begins a sweep, and may make three pullbacks and one evaluation beyond its budget; the next calls,
+        /// with the same seeds, go on. A call after the sweep is complete, or after an error, begins another one over the same
+        /// run, with other seeds if you like. Before the run has stopped, the stopping time is DST_ERROR_NOT_STOPPED, and
+        /// the run can go on. `seeds` may be NULL: the stopping time.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $gradient_advance(
             run: *mut Run<$S>,
+            seeds: *const Seeds<$S>,
             budget: usize,
             remaining: *mut usize,
         ) -> dst_status {
             // SAFETY: see the top of this file.
-            status(unsafe { run::sweep(run, budget, remaining) })
+            status(unsafe { run::differentiate(run, seeds, budget, remaining) })
         }
 
-        /// Does whatever is left of the gradient and writes *result. The run is over then.
+        /// Writes the gradient of the last sweep to *result; DST_ERROR_ORDER unless it is complete.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $gradient_finish(
+        pub unsafe extern "C" fn $gradient_read(
             run: *mut Run<$S>,
             result: *mut Sensitivity<$S>,
         ) -> dst_status {
             // SAFETY: see the top of this file.
-            status(unsafe { run::finish(run, result) })
+            status(unsafe { run::gradient(run, result) })
         }
 
         /// The options of the paper, with this learning rate, adaptation rate and descent.
@@ -167,14 +184,14 @@ macro_rules! exports {
             OlaOptions::new(alpha, eta, descent)
         }
 
-        /// How many bytes of workspace dst_ola_init needs. 0 if the arguments are refused.
+        /// Bytes of workspace that dst_ola_init needs. 0 if the arguments are refused.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ola_workspace_size(
             objective: *const Objective<$S>,
             options: *const OlaOptions<$S>,
         ) -> usize {
             // SAFETY: see the top of this file.
-            unsafe { ola::workspace_size(objective, options) }
+            unsafe { object::workspace_size::<Ola<$S>>(objective, options) }
         }
 
         /// Prepares Adam with online adaptation of its learning rate (Algorithm 2 of the paper), starting from x0 [dim], and
@@ -204,7 +221,7 @@ macro_rules! exports {
             status(unsafe { ola::advance(ola, budget, progress) })
         }
 
-        /// Where the adaptive run stands.
+        /// Writes the state of the adaptive run to *state.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ola_read(
             ola: *mut Ola<$S>,
@@ -214,14 +231,14 @@ macro_rules! exports {
             status(unsafe { ola::state(ola, state) })
         }
 
-        /// How many bytes of workspace dst_window_init needs. 0 if the arguments are refused.
+        /// Bytes of workspace that dst_window_init needs. 0 if the arguments are refused.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $window_workspace_size(
             objective: *const Objective<$S>,
             options: *const OlaOptions<$S>,
         ) -> usize {
             // SAFETY: see the top of this file.
-            unsafe { window::workspace_size(objective, options) }
+            unsafe { object::workspace_size::<Windowed<$S>>(objective, options) }
         }
 
         /// Prepares Adam whose learning rate is adapted by the exact sensitivity of each window, backpropagated from the
@@ -253,7 +270,7 @@ macro_rules! exports {
             status(unsafe { window::advance(window, budget, report) })
         }
 
-        /// Where the windowed run stands.
+        /// Writes the state of the windowed run to *state.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $window_read(
             window: *mut Windowed<$S>,
@@ -268,15 +285,15 @@ macro_rules! exports {
 exports!(
     f32,
     dst_options_default_f32,
+    dst_seeds_default_f32,
     dst_workspace_size_f32,
     dst_workspace_align_f32,
     dst_sensitivity_f32,
     dst_run_init_f32,
     dst_run_advance_f32,
     dst_run_iterate_f32,
-    dst_gradient_start_f32,
     dst_gradient_advance_f32,
-    dst_gradient_finish_f32,
+    dst_gradient_read_f32,
     dst_ola_options_default_f32,
     dst_ola_workspace_size_f32,
     dst_ola_init_f32,
@@ -291,15 +308,15 @@ exports!(
 exports!(
     f64,
     dst_options_default_f64,
+    dst_seeds_default_f64,
     dst_workspace_size_f64,
     dst_workspace_align_f64,
     dst_sensitivity_f64,
     dst_run_init_f64,
     dst_run_advance_f64,
     dst_run_iterate_f64,
-    dst_gradient_start_f64,
     dst_gradient_advance_f64,
-    dst_gradient_finish_f64,
+    dst_gradient_read_f64,
     dst_ola_options_default_f64,
     dst_ola_workspace_size_f64,
     dst_ola_init_f64,

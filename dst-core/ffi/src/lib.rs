@@ -2,33 +2,33 @@
 //!
 //! The header is the manual (`include/dst.h`, generated from the comments here by `cargo xtask c-header`). This crate is thin:
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | `types`, `status` | the structs and enums of the header |
 //! | `arguments` | pointers from C: NULL, alignment, overlap; then slices |
 //! | `callbacks` | the C functions of a problem as a [`dst_core::System`], of an objective as a [`dst_core::Objective`] |
-//! | `memory` | what lies where in the caller's workspace |
-//! | `run`, `engine`, `stepper` | a run with its gradient, inside the workspace |
-//! | `ola`, `window` | the adaptive methods, inside the workspace |
+//! | `object` | the layout of a workspace: seal, copies of the arguments, cursor, marks, numbers |
+//! | `run`, `stepper` | a run with its gradients |
+//! | `ola`, `window` | the adaptive methods |
 //! | `exports` | every `dst_*_f32` and `dst_*_f64`, from one macro |
 //!
 //! # Why the `unsafe` here is sound
 //!
 //! All of it follows one pattern. A pointer from C is checked as far as it can be (NULL, alignment, size, overlap) before
-//! anything is written; that it points to memory of the size it claims is the caller's promise, as everywhere in C. A run is
-//! built inside the workspace, and its parts refer to each other with `'static` lifetimes that really mean "until the workspace
-//! is initialised again": the caller promises to leave the workspace in place and alone until then, nothing owns anything,
-//! nothing is dropped, and no reference leaves the crate but as a raw pointer. A mark at the head of the workspace tells
-//! whether a run is there, and whether a call on it is under way, so that a callback cannot enter the same run again.
+//! anything is written; that it points to memory of the size it claims is the caller's promise, as everywhere in C. The object
+//! at the head of a workspace is plain data: between two calls no reference into the workspace exists, in it or anywhere, so
+//! that the workspace may be moved. A call makes slices of the workspace from the address that it gets, and they end with the
+//! call. The object begins with a seal of eight bytes. A call looks at nothing else before it has found the seal of its own
+//! kind and precision there; and while a call is under way the seal refuses every other, so that a callback cannot
+//! reach the slices of the call that made it.
 
 #![no_std]
 
 mod arguments;
 mod callbacks;
-mod engine;
 #[allow(rustdoc::broken_intra_doc_links)] // written for the header, where [n] is a length
 mod exports;
-mod memory;
+mod object;
 mod ola;
 mod run;
 mod status;

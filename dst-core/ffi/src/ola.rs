@@ -1,114 +1,57 @@
 //! Adam-OLA, inside the caller's workspace.
 
 use core::ffi::c_void;
+use core::marker::PhantomData;
+use core::ptr::null;
 
-use dst_core::Scalar;
-use dst_core::adapt::{AdamOla, OlaStatus};
+use dst_core::adapt::{AdamOla, OlaCursor, OlaStatus};
+use dst_core::{Error, Scalar};
 
-use crate::arguments::{Span, apart, optional, present, read, vector};
-use crate::callbacks::ObjectiveCallbacks;
-use crate::memory::{Area, Open, Seal, kind};
+use crate::arguments::{Span, present};
+use crate::callbacks::Calls;
+use crate::object::{Entered, Kind, Setup};
 use crate::status::{Outcome, dst_status};
 use crate::types::{Objective, OlaOptions, OlaState, dst_progress};
 
-/// An adaptive run under way; it lives in the workspace, at its beginning.
+/// An adaptive run under way, in its workspace. The handle is the address of the workspace.
 #[derive(Debug)]
-pub struct Ola<S: Scalar> {
-    seal: Seal,
-    /// Of the workspace.
-    span: Span,
-    /// Apart from `body`, which refers to it.
-    callbacks: ObjectiveCallbacks<S>,
-    body: Body<S>,
+pub struct Ola<S>(PhantomData<S>);
+
+impl<S: Scalar> Kind for Ola<S> {
+    const NAME: u8 = b'o';
+    type S = S;
+    type Given = Objective<S>;
+    type Options = OlaOptions<S>;
+    type Cursor = OlaCursor<S>;
+
+    fn needs(objective: &Objective<S>, options: &OlaOptions<S>) -> Outcome<(usize, usize)> {
+        checked(objective, options)?;
+        let numbers = Calls::with(objective, |calls| AdamOla::memory_len(&calls));
+        Ok((0, numbers))
+    }
+
+    fn lengths(objective: &Objective<S>) -> [usize; 2] {
+        [0, objective.dim]
+    }
+
+    fn cursor(options: &OlaOptions<S>) -> OlaCursor<S> {
+        OlaCursor::new(options.config())
+    }
 }
 
-#[derive(Debug)]
-struct Body<S: Scalar> {
-    ola: AdamOla<'static, S, &'static ObjectiveCallbacks<S>>,
-    /// The first failure, which is final.
-    failed: Option<dst_status>,
-}
-
-const fn ola_kind<S>() -> u32 {
-    kind::<S>(b'o')
-}
-
-/// The objective and the options, checked; shared with the windowed adaptation.
-///
-/// # Safety
-/// The pointers are NULL or lead to structs that C has initialised.
-pub(crate) unsafe fn checked<S: Scalar>(
-    objective: *const Objective<S>,
-    options: *const OlaOptions<S>,
-) -> Outcome<(Objective<S>, OlaOptions<S>)> {
-    // SAFETY: as promised.
-    let (objective, options) = unsafe { (read(objective)?, read(options)?) };
+/// Refuses arguments that make no sense; shared with the windowed adaptation.
+pub(crate) fn checked<S: Scalar>(objective: &Objective<S>, options: &OlaOptions<S>) -> Outcome<()> {
     if objective.value_gradient.is_none() {
         return Err(dst_status::DST_ERROR_NULL);
     }
-    optional(objective.abort_code)?;
     if objective.dim == 0 {
         return Err(dst_status::DST_ERROR_SIZE);
     }
-    // Refused here, before anything is written.
-    options.config().check()?;
-    Ok((objective, options))
-}
-
-/// The arguments of an init, checked: x0 as a slice. Nothing has been written yet.
-///
-/// # Safety
-/// Every pointer is NULL or leads to what the header says.
-pub(crate) unsafe fn starting_point<'a, S: Scalar>(
-    objective: (*const Objective<S>, &Objective<S>),
-    options: *const OlaOptions<S>,
-    x0: *const S,
-    workspace: (*const c_void, usize),
-    area: &Area,
-    output: Span,
-) -> Outcome<&'a [S]> {
-    area.check(workspace.0, workspace.1)?;
-    // SAFETY: as promised. The area has more numbers than x0, so that its size can be counted.
-    let x0 = unsafe { vector(x0, objective.1.dim) }?;
-    let inputs = [
-        Span::of(objective.0, 1),
-        Span::of(options, 1),
-        Span::of(x0.as_ptr(), x0.len()),
-    ];
-    let outputs = [
-        output,
-        area.span(workspace.0),
-        Span::of(objective.1.abort_code, 1),
-    ];
-    apart(&outputs, &inputs)?;
-    if S::all_finite(x0) {
-        Ok(x0)
-    } else {
-        Err(dst_status::DST_ERROR_X0)
-    }
-}
-
-fn area<S: Scalar>(objective: &Objective<S>) -> Outcome<Area> {
-    let numbers = AdamOla::memory_len(&ObjectiveCallbacks::new(*objective));
-    Area::new::<Ola<S>, S>(0, numbers)
-}
-
-/// Bytes of workspace, or 0 if the arguments are refused.
-///
-/// # Safety
-/// As for [`init`].
-pub(crate) unsafe fn workspace_size<S: Scalar>(
-    objective: *const Objective<S>,
-    options: *const OlaOptions<S>,
-) -> usize {
-    // SAFETY: as promised.
-    unsafe { checked(objective, options) }
-        .and_then(|(objective, _)| area(&objective))
-        .map_or(0, |area| area.bytes())
+    Ok(options.config().check()?)
 }
 
 /// # Safety
-/// Every pointer is NULL or leads to what the header says, and the workspace stays in place and alone while it is used.
+/// Every pointer is NULL or leads to what the header says, and nothing else uses the workspace during the call.
 pub(crate) unsafe fn init<S: Scalar>(
     objective: *const Objective<S>,
     options: *const OlaOptions<S>,
@@ -118,109 +61,69 @@ pub(crate) unsafe fn init<S: Scalar>(
     handle: *mut *mut Ola<S>,
 ) -> Outcome<()> {
     present(handle)?;
-    // SAFETY: as promised. The object is written part by part; its callbacks first, which then stay where they are until the
-    // workspace is lent again, so that the rest may refer to them; its seal last.
+    // SAFETY: as promised; the handle is present, and apart from the workspace.
     unsafe {
-        let (given, chosen) = checked(objective, options)?;
-        let area = area(&given)?;
-        let x0 = starting_point(
-            (objective, &given),
-            options,
-            x0,
-            (workspace, workspace_size),
-            &area,
-            Span::of(handle, 1),
-        )?;
-        let (ola, _, numbers) = area.lend::<Ola<S>, S>(workspace);
-        (&raw mut (*ola).seal).write(Seal::BROKEN);
-        (&raw mut (*ola).callbacks).write(ObjectiveCallbacks::new(given));
-        let callbacks: &'static ObjectiveCallbacks<S> = &(*ola).callbacks;
-        let begun = AdamOla::new(chosen.config(), callbacks, x0, numbers);
-        let begun = callbacks.abort.judge(begun.map_err(dst_status::from))?;
-        (&raw mut (*ola).span).write(area.span(workspace));
-        (&raw mut (*ola).body).write(Body {
-            ola: begun,
-            failed: None,
-        });
-        (&raw mut (*ola).seal).write(Seal::new(ola_kind::<S>()));
-        handle.write(ola);
+        let setup = Setup::<Ola<S>>::new(objective, options)?;
+        let outputs = [Span::of(handle, 1)];
+        let (ola, [_, x0]) = setup.place([null(), x0], workspace, workspace_size, &outputs)?;
+        let begun = AdamOla::new(ola.options.config(), ola.calls, x0, ola.numbers);
+        match ola.calls.judge(begun) {
+            Ok(begun) => *ola.cursor = begun.cursor(),
+            Err(status) => {
+                ola.open.discard();
+                return Err(status);
+            }
+        }
+        handle.write(workspace.cast());
     }
     Ok(())
 }
 
-/// The parts that a call works on.
-struct Entered<'a, S: Scalar> {
-    body: &'a mut Body<S>,
-    callbacks: &'a ObjectiveCallbacks<S>,
-    span: Span,
-    _open: Open<'a>,
-}
+type Running<'b, S> = AdamOla<'b, S, Calls<'b, Objective<S>>>;
 
-/// # Safety
-/// The handle is NULL or leads to memory of the size of the object at least.
-unsafe fn enter<'a, S: Scalar>(ola: *mut Ola<S>) -> Outcome<Entered<'a, S>> {
-    present(ola)?;
-    // SAFETY: the seal is a plain word, readable whatever is there. Where it is ours, so are the other fields, and no other
-    // call uses them: it would have found the seal open.
-    unsafe {
-        let seal = &(*ola).seal;
-        let open = seal.open(ola_kind::<S>())?;
-        Ok(Entered {
-            body: &mut (*ola).body,
-            callbacks: &(*ola).callbacks,
-            span: (*ola).span,
-            _open: open,
-        })
-    }
+/// The run, made anew.
+fn ola<'b, S: Scalar>(entered: &'b mut Entered<'_, Ola<S>>) -> Result<Running<'b, S>, Error> {
+    AdamOla::from_parts(*entered.cursor, entered.calls, entered.numbers)
 }
 
 /// # Safety
 /// As for [`init`].
 pub(crate) unsafe fn advance<S: Scalar>(
-    ola: *mut Ola<S>,
+    handle: *mut Ola<S>,
     budget: usize,
     progress: *mut i32,
 ) -> Outcome<()> {
-    // SAFETY: as promised.
-    let entered = unsafe { enter(ola) }?;
-    present(progress)?;
-    apart(&[Span::of(progress, 1)], &[entered.span])?;
-    let body = entered.body;
-    if let Some(status) = body.failed {
-        return Err(status);
+    // SAFETY: as promised; `progress` is present, and apart from the object.
+    unsafe {
+        let mut entered = Entered::open(handle, progress)?;
+        entered.calls.judge(Ok(()))?;
+        let mut ola = ola(&mut entered)?;
+        let outcome = ola.advance(budget);
+        *entered.cursor = ola.cursor();
+        let now = match entered.calls.judge(outcome)? {
+            OlaStatus::Running => dst_progress::DST_RUNNING,
+            OlaStatus::Converged => dst_progress::DST_REACHED,
+        };
+        progress.write(now as i32);
     }
-    let outcome = body.ola.advance(budget).map_err(dst_status::from);
-    let outcome = entered.callbacks.abort.judge(outcome);
-    let now = match outcome {
-        Ok(OlaStatus::Running) => dst_progress::DST_RUNNING,
-        Ok(OlaStatus::Converged) => dst_progress::DST_REACHED,
-        Err(status) => {
-            body.failed = Some(status);
-            return Err(status);
-        }
-    };
-    // SAFETY: present, and apart from the object.
-    unsafe { progress.write(now as i32) };
     Ok(())
 }
 
 /// # Safety
 /// As for [`init`].
-pub(crate) unsafe fn state<S: Scalar>(ola: *mut Ola<S>, state: *mut OlaState<S>) -> Outcome<()> {
-    // SAFETY: as promised.
-    let entered = unsafe { enter(ola) }?;
-    present(state)?;
-    apart(&[Span::of(state, 1)], &[entered.span])?;
-    let ola = &entered.body.ola;
-    let now = OlaState {
-        x: ola.state().as_ptr(),
-        value: ola.value(),
-        gradient_max: ola.gradient_max(),
-        alpha: ola.alpha(),
-        iterations: ola.iterations(),
-        adaptations: ola.adaptations(),
-    };
-    // SAFETY: present, and apart from the object.
-    unsafe { state.write(now) };
+pub(crate) unsafe fn state<S: Scalar>(handle: *mut Ola<S>, state: *mut OlaState<S>) -> Outcome<()> {
+    // SAFETY: as promised; `state` is present, and apart from the object.
+    unsafe {
+        let mut entered = Entered::open(handle, state)?;
+        let ola = ola(&mut entered)?;
+        state.write(OlaState {
+            x: ola.state().as_ptr(),
+            value: ola.value(),
+            gradient_max: ola.gradient_max(),
+            alpha: ola.alpha(),
+            iterations: ola.iterations(),
+            adaptations: ola.adaptations(),
+        });
+    }
     Ok(())
 }

@@ -1,50 +1,380 @@
-//! A run with its gradient, inside the caller's workspace.
-
-mod setup;
+//! A run with its gradients, inside the caller's workspace.
 
 use core::ffi::c_void;
+use core::marker::PhantomData;
 
-use dst_core::{Dims, Gradient, Mark, Scalar};
+use dst_core::checkpoint::Slots;
+use dst_core::solve::{Borrowed, Cursor, StopTime};
+use dst_core::{Crossing, Error, Gradient, Heun, Integrator, Plan, Progress, Rk4, Scalar, Status};
 
-use self::setup::Setup;
-use crate::arguments::{Span, apart, hand_over, optional, present};
-use crate::callbacks::Callbacks;
-use crate::engine::{Engine, Question};
-use crate::memory::{Open, Seal, kind};
-use crate::status::Outcome;
-use crate::types::{Iterate, Options, Problem, Sensitivity, dst_progress};
+use crate::arguments::{Span, apart, hand_over, optional, present, read};
+use crate::callbacks::Calls;
+use crate::object::{Entered, Kind, Setup, cut};
+use crate::status::{Outcome, dst_status};
+use crate::stepper::OneStage;
+use crate::types::{
+    Iterate, Options, Problem, Seeds, Sensitivity, dst_crossing, dst_integrator, dst_mode,
+    dst_progress,
+};
 
-/// A run under way; it lives in the workspace, at its beginning.
+/// What a small library leaves out. Constants, not `cfg` on the code: all of it is always compiled and checked, and what cannot
+/// be reached is not linked.
+const HIGHER_ORDER: bool = cfg!(feature = "higher-order");
+const WITH_TANGENT: bool = cfg!(feature = "tangent");
+
+// Choices as C passes them.
+const EULER: i32 = dst_integrator::DST_EULER as i32;
+const HEUN: i32 = dst_integrator::DST_HEUN as i32;
+const RK4: i32 = dst_integrator::DST_RK4 as i32;
+const SYMPLECTIC: i32 = dst_integrator::DST_SYMPLECTIC as i32;
+const AUTO: i32 = dst_mode::DST_AUTO as i32;
+const ADJOINT: i32 = dst_mode::DST_ADJOINT as i32;
+const TANGENT: i32 = dst_mode::DST_TANGENT as i32;
+const PAPER: i32 = dst_crossing::DST_PAPER as i32;
+const INTERPOLATED: i32 = dst_crossing::DST_INTERPOLATED as i32;
+const SLOPE: i32 = dst_crossing::DST_SLOPE as i32;
+const HERMITE: i32 = dst_crossing::DST_HERMITE as i32;
+
+/// A run under way, in its workspace. The handle is the address of the workspace.
 #[derive(Debug)]
-pub struct Run<S: Scalar> {
-    seal: Seal,
-    /// Of the workspace.
-    span: Span,
-    dims: Dims,
-    question: Question<S>,
-    /// Apart from `engine`, which refers to it.
-    callbacks: Callbacks<S>,
-    engine: Engine<S>,
+pub struct Run<S>(PhantomData<S>);
+
+impl<S: Scalar> Kind for Run<S> {
+    const NAME: u8 = b'r';
+    type S = S;
+    type Given = Problem<S>;
+    type Options = Options<S>;
+    type Cursor = Cursor<S>;
+
+    fn needs(problem: &Problem<S>, options: &Options<S>) -> Outcome<(usize, usize)> {
+        lengths(problem, options)?
+            .into_iter()
+            .try_fold(0, usize::checked_add)
+            .map(|numbers| (options.slots, numbers))
+            .ok_or(dst_status::DST_ERROR_SIZE)
+    }
+
+    fn lengths(problem: &Problem<S>) -> [usize; 2] {
+        [problem.param_dim, problem.state_dim]
+    }
+
+    fn cursor(_: &Options<S>) -> Cursor<S> {
+        Cursor::new()
+    }
 }
 
-const fn run_kind<S>() -> u32 {
-    kind::<S>(b'r')
+/// The lengths of rows, params, slots, θ and x0, if the arguments make sense.
+fn lengths<S: Scalar>(problem: &Problem<S>, options: &Options<S>) -> Outcome<[usize; 5]> {
+    let Options {
+        step,
+        epsilon,
+        start_time,
+        slots,
+        ..
+    } = *options;
+    let stages = match options.integrator {
+        EULER | SYMPLECTIC => 1,
+        HEUN if HIGHER_ORDER => 2,
+        RK4 if HIGHER_ORDER => 4,
+        _ => return Err(dst_status::DST_ERROR_CHOICE),
+    };
+    match options.mode {
+        AUTO | ADJOINT => {}
+        TANGENT if WITH_TANGENT => {}
+        _ => return Err(dst_status::DST_ERROR_CHOICE),
+    }
+    if problem.rate.is_none() {
+        return Err(dst_status::DST_ERROR_NULL);
+    }
+    if problem.state_dim == 0 {
+        return Err(dst_status::DST_ERROR_SIZE);
+    }
+    if options.integrator == SYMPLECTIC && problem.state_dim & 1 == 1 {
+        return Err(dst_status::DST_ERROR_ODD_STATE);
+    }
+    if !(step.is_finite() && step > S::ZERO) {
+        return Err(dst_status::DST_ERROR_STEP_SIZE);
+    }
+    if !epsilon.is_finite() {
+        return Err(dst_status::DST_ERROR_EPSILON);
+    }
+    if !start_time.is_finite() {
+        return Err(dst_status::DST_ERROR_START_TIME);
+    }
+    if slots == 0 {
+        return Err(dst_status::DST_ERROR_NO_SLOTS);
+    }
+    let dims = problem.dims();
+    Ok([
+        dims.rows_len(stages),
+        dims.params_len(),
+        dims.slots_len(stages, slots, options.keep_records != 0),
+        dims.params,
+        dims.states,
+    ])
 }
 
-/// Bytes of workspace, or 0 if the problem or the options are refused.
+/// Does something with problem and memory, whatever the integrator.
+macro_rules! any {
+    ($entered:ident, $function:ident($($argument:expr),*)) => {{
+        let Options { integrator, step, .. } = *$entered.options;
+        match integrator {
+            HEUN if HIGHER_ORDER => $function($entered, Heun::new(step), $($argument),*),
+            RK4 if HIGHER_ORDER => $function($entered, Rk4::new(step), $($argument),*),
+            _ => $function($entered, OneStage::new(integrator, step), $($argument),*),
+        }
+    }};
+}
+
+/// Memory, θ and x0, from the numbers of the workspace.
+fn parts<'b, S: Scalar>(
+    entered: &'b mut Entered<'_, Run<S>>,
+) -> (&'b Calls<'b, Problem<S>>, Borrowed<'b, S>, [&'b mut [S]; 2]) {
+    let Entered {
+        calls,
+        options,
+        cursor,
+        marks,
+        numbers,
+        ..
+    } = entered;
+    // The arguments made sense when the run was initialised.
+    let [rows, params, slots, theta, _] = lengths(calls.given, options).unwrap_or_default();
+    let (rows, rest) = cut(numbers, rows);
+    let (params, rest) = cut(rest, params);
+    let (slots, rest) = cut(rest, slots);
+    let (theta, x0) = cut(rest, theta);
+    let memory = Borrowed {
+        rows,
+        params,
+        slots: Slots::Memory(slots),
+        marks,
+        cursor,
+    };
+    (calls, memory, [theta, x0])
+}
+
+type On<'b, S, I> = dst_core::Problem<'b, S, Calls<'b, Problem<S>>, I>;
+
+/// The problem, made anew, and its memory.
+#[inline(never)]
+fn problem<'b, S: Scalar, I: Integrator<S>>(
+    entered: &'b mut Entered<'_, Run<S>>,
+    integrator: I,
+) -> Result<(On<'b, S, I>, Borrowed<'b, S>), Error> {
+    let options = entered.options;
+    let mut plan = Plan::new(integrator, options.epsilon)
+        .at_most(options.max_steps)
+        .staying(options.staying)
+        .from_time(options.start_time);
+    if options.theta_only != 0 {
+        plan = plan.theta_only();
+    }
+    let (calls, memory, [theta, x0]) = parts(entered);
+    Ok((plan.on(calls, theta, x0)?, memory))
+}
+
+fn start<S: Scalar, I: Integrator<S>>(
+    entered: &mut Entered<'_, Run<S>>,
+    integrator: I,
+) -> Result<(), Error> {
+    let (problem, mut memory) = problem(entered, integrator)?;
+    problem.start(&mut memory)
+}
+
+#[inline(never)]
+fn forward<S: Scalar, I: Integrator<S>>(
+    entered: &mut Entered<'_, Run<S>>,
+    integrator: I,
+    budget: usize,
+) -> Result<dst_progress, Error> {
+    let (problem, mut memory) = problem(entered, integrator)?;
+    Ok(match problem.advance(&mut memory, budget)? {
+        Status::Running(_) => dst_progress::DST_RUNNING,
+        Status::Reached(_) => dst_progress::DST_REACHED,
+        Status::StepLimit(_) => dst_progress::DST_STEP_LIMIT,
+        Status::NeverSettled(_) => dst_progress::DST_NEVER_SETTLED,
+    })
+}
+
+fn look<S: Scalar, I: Integrator<S>>(
+    entered: &mut Entered<'_, Run<S>>,
+    integrator: I,
+) -> Result<Iterate<S>, Error> {
+    let (problem, memory) = problem(entered, integrator)?;
+    let now = problem.iterate(&memory)?;
+    Ok(Iterate {
+        steps: now.steps,
+        time: now.time,
+        criterion: now.criterion,
+        best_criterion: now.best_criterion,
+        loss: now.loss,
+        state: now.state.as_ptr(),
+        best: now.best.as_ptr(),
+        entry: now.entry.unwrap_or(usize::MAX),
+        exits: now.exits,
+    })
+}
+
+/// Returns the work that is left; zero if there is none.
+#[inline(never)]
+fn backward<S: Scalar, I: Integrator<S>>(
+    entered: &mut Entered<'_, Run<S>>,
+    integrator: I,
+    (seeds, crossing): (&Seeds<S>, Crossing),
+    budget: usize,
+) -> Result<usize, Error> {
+    let (calls, mode) = (entered.calls, entered.options.mode);
+    let (problem, mut memory) = problem(entered, integrator)?;
+    // A window is a matter of the adjoint.
+    let tangent = WITH_TANGENT
+        && match mode {
+            AUTO => seeds.window == usize::MAX && problem.tangent_is_cheaper(&memory),
+            mode => mode == TANGENT,
+        };
+    let weights = |step| calls.weights(seeds, step);
+    let seeds = dst_core::Seeds::stop(crossing)
+        .times(seeds.time_weight)
+        .through(seeds.window)
+        + dst_core::Seeds::weighted(weights);
+    let progress = if tangent {
+        problem.tangent(&mut memory, seeds, budget)?
+    } else {
+        problem.adjoint(&mut memory, seeds, budget)?
+    };
+    Ok(match progress {
+        Progress::Done => 0,
+        // Nothing left is how C learns that the work is done: a call that is still to come counts as one step.
+        Progress::Running { remaining } => remaining.max(1),
+    })
+}
+
+/// # Safety
+/// The pointers of the result have been checked.
+unsafe fn deliver<S: Scalar, I: Integrator<S>>(
+    entered: &mut Entered<'_, Run<S>>,
+    integrator: I,
+    result: *mut Sensitivity<S>,
+) -> Result<(), Error> {
+    let (problem, memory) = problem(entered, integrator)?;
+    let Gradient {
+        steps,
+        state,
+        theta,
+        x0,
+        stop,
+        evaluations,
+    } = problem.gradient(&memory)?;
+    let number = |of: fn(StopTime<S>) -> S| stop.map_or(S::NAN, of);
+    // SAFETY: present and apart from the workspace, in which the gradient lies. Fields one by one: the three pointers stay.
+    unsafe {
+        hand_over((*result).theta_gradient, theta);
+        hand_over((*result).x0_gradient, x0);
+        hand_over((*result).state, state);
+        result.write(Sensitivity {
+            theta_gradient: (*result).theta_gradient,
+            x0_gradient: (*result).x0_gradient,
+            state: (*result).state,
+            steps,
+            time: number(|stop| stop.time),
+            steps_interpolated: number(|stop| stop.steps),
+            epsilon_gradient: number(|stop| stop.epsilon_gradient),
+            rounding: number(|stop| stop.condition.rounding),
+            transversality: number(|stop| stop.condition.transversality),
+            rate_evaluations: evaluations.rate,
+            pullbacks: evaluations.pullback,
+            pushforwards: evaluations.pushforward,
+        });
+    }
+    Ok(())
+}
+
+/// The vectors of a result, checked, and apart from each other.
+///
+/// # Safety
+/// The pointer is NULL or leads to a struct whose three pointers C has set.
+unsafe fn outputs<S: Scalar>(
+    result: *mut Sensitivity<S>,
+    problem: &Problem<S>,
+) -> Outcome<[Span; 4]> {
+    present(result)?;
+    // SAFETY: present; the three pointers are set, as promised. The other fields may be anything and are not read.
+    let (theta, x0, state) = unsafe {
+        (
+            (*result).theta_gradient,
+            (*result).x0_gradient,
+            (*result).state,
+        )
+    };
+    optional(theta)?;
+    optional(x0)?;
+    optional(state)?;
+    let spans = [
+        Span::of(result, 1),
+        Span::of(theta, problem.param_dim),
+        Span::of(x0, problem.state_dim),
+        Span::of(state, problem.state_dim),
+    ];
+    apart(&spans, &[])?;
+    Ok(spans)
+}
+
+/// The seeds, checked; those of the stopping time if there are none.
+///
+/// # Safety
+/// The pointer is NULL or leads to a struct that C has initialised.
+unsafe fn checked<S: Scalar>(seeds: *const Seeds<S>, mode: i32) -> Outcome<(Seeds<S>, Crossing)> {
+    let seeds = if seeds.is_null() {
+        Seeds::new()
+    } else {
+        // SAFETY: as promised.
+        unsafe { read(seeds) }?
+    };
+    let crossing = match seeds.crossing {
+        PAPER => Crossing::Paper,
+        INTERPOLATED => Crossing::Interpolated,
+        SLOPE => Crossing::Slope,
+        HERMITE => Crossing::Hermite,
+        _ => return Err(dst_status::DST_ERROR_CHOICE),
+    };
+    if mode == TANGENT && seeds.window != usize::MAX {
+        return Err(dst_status::DST_ERROR_CHOICE);
+    }
+    let weights = [seeds.time_weight, seeds.criterion_weight, seeds.loss_weight];
+    if !S::all_finite(&weights) {
+        return Err(dst_status::DST_ERROR_WEIGHT);
+    }
+    Ok((seeds, crossing))
+}
+
+/// Writes the run into its workspace.
 ///
 /// # Safety
 /// As for [`init`].
-pub(crate) unsafe fn workspace_size<S: Scalar>(
-    problem: *const Problem<S>,
-    options: *const Options<S>,
-) -> usize {
+unsafe fn begin<'a, S: Scalar>(
+    setup: &Setup<Run<S>>,
+    vectors: [*const S; 2],
+    workspace: *mut c_void,
+    workspace_size: usize,
+    outputs: &[Span],
+) -> Outcome<Entered<'a, Run<S>>> {
     // SAFETY: as promised.
-    unsafe { Setup::new(problem, options) }.map_or(0, |setup| setup.area.bytes())
+    let placed = unsafe { setup.place(vectors, workspace, workspace_size, outputs) };
+    let (mut run, vectors) = placed?;
+    let (_, _, own) = parts(&mut run);
+    // Copies: the caller may change its θ between two calls.
+    for (own, given) in own.into_iter().zip(vectors) {
+        own.iter_mut()
+            .zip(given)
+            .for_each(|(own, given)| *own = *given);
+    }
+    let entered = &mut run;
+    any!(entered, start())?;
+    Ok(run)
 }
 
 /// # Safety
-/// Every pointer is NULL or leads to what the header says, and the workspace stays in place and alone while it is used.
+/// Every pointer is NULL or leads to what the header says, and nothing else uses the workspace during the call.
 pub(crate) unsafe fn init<S: Scalar>(
     problem: *const Problem<S>,
     options: *const Options<S>,
@@ -57,43 +387,12 @@ pub(crate) unsafe fn init<S: Scalar>(
     present(run)?;
     // SAFETY: as promised; `run` is present.
     unsafe {
-        let setup = Setup::new(problem, options)?;
-        let inputs = [Span::of(problem, 1), Span::of(options, 1)];
+        let setup = Setup::<Run<S>>::new(problem, options)?;
         let outputs = [Span::of(run, 1)];
-        run.write(setup.place(theta, x0, workspace, workspace_size, &inputs, &outputs)?);
+        begin(&setup, [theta, x0], workspace, workspace_size, &outputs)?;
+        run.write(workspace.cast());
     }
     Ok(())
-}
-
-/// The parts of a run that a call works on.
-struct Entered<'a, S: Scalar> {
-    engine: &'a mut Engine<S>,
-    callbacks: &'a Callbacks<S>,
-    question: &'a Question<S>,
-    dims: Dims,
-    span: Span,
-    _open: Open<'a>,
-}
-
-/// # Safety
-/// The handle is NULL or leads to memory of the size of a run at least.
-unsafe fn enter<'a, S: Scalar>(run: *mut Run<S>) -> Outcome<Entered<'a, S>> {
-    present(run)?;
-    // SAFETY: the seal is a plain word, readable whatever is there. Where it is that of a run, the other fields are a run's,
-    // and no other call uses them: it would have found the seal open. The fields are borrowed one by one, because the
-    // engine itself refers to the callbacks.
-    unsafe {
-        let seal = &(*run).seal;
-        let open = seal.open(run_kind::<S>())?;
-        Ok(Entered {
-            engine: &mut (*run).engine,
-            callbacks: &(*run).callbacks,
-            question: &(*run).question,
-            dims: (*run).dims,
-            span: (*run).span,
-            _open: open,
-        })
-    }
 }
 
 /// # Safety
@@ -103,133 +402,58 @@ pub(crate) unsafe fn advance<S: Scalar>(
     budget: usize,
     progress: *mut i32,
 ) -> Outcome<()> {
-    // SAFETY: as promised.
-    let entered = unsafe { enter(run) }?;
-    present(progress)?;
-    apart(&[Span::of(progress, 1)], &[entered.span])?;
-    let outcome = entered.engine.advance(budget);
-    let now: dst_progress = entered.callbacks.abort.judge(outcome)?;
-    // SAFETY: present, and apart from the run.
-    unsafe { progress.write(now as i32) };
+    // SAFETY: as promised; `progress` is present, and apart from the run.
+    unsafe {
+        let entered = &mut Entered::open(run, progress)?;
+        entered.calls.judge(Ok(()))?;
+        let outcome = any!(entered, forward(budget));
+        progress.write(entered.calls.judge(outcome)? as i32);
+    }
     Ok(())
 }
 
 /// # Safety
 /// As for [`init`].
 pub(crate) unsafe fn iterate<S: Scalar>(run: *mut Run<S>, iterate: *mut Iterate<S>) -> Outcome<()> {
-    // SAFETY: as promised.
-    let entered = unsafe { enter(run) }?;
-    present(iterate)?;
-    apart(&[Span::of(iterate, 1)], &[entered.span])?;
-    let now = entered.engine.iterate()?;
-    // SAFETY: present, and apart from the run.
-    unsafe { iterate.write(now) };
+    // SAFETY: as promised; `iterate` is present, and apart from the run.
+    unsafe {
+        let entered = &mut Entered::open(run, iterate)?;
+        iterate.write(any!(entered, look())?);
+    }
     Ok(())
 }
 
 /// # Safety
 /// As for [`init`].
-pub(crate) unsafe fn start<S: Scalar>(run: *mut Run<S>) -> Outcome<()> {
-    // SAFETY: as promised.
-    let entered = unsafe { enter(run) }?;
-    let outcome = entered.engine.start(entered.question, entered.callbacks);
-    entered.callbacks.abort.judge(outcome)
-}
-
-/// # Safety
-/// As for [`init`].
-pub(crate) unsafe fn sweep<S: Scalar>(
+pub(crate) unsafe fn differentiate<S: Scalar>(
     run: *mut Run<S>,
+    seeds: *const Seeds<S>,
     budget: usize,
     remaining: *mut usize,
 ) -> Outcome<()> {
-    // SAFETY: as promised.
-    let entered = unsafe { enter(run) }?;
-    present(remaining)?;
-    apart(&[Span::of(remaining, 1)], &[entered.span])?;
-    let outcome = entered.engine.sweep(budget);
-    let left = entered.callbacks.abort.judge(outcome)?;
-    // SAFETY: present, and apart from the run.
-    unsafe { remaining.write(left) };
-    Ok(())
-}
-
-/// The vectors of a result, checked.
-///
-/// # Safety
-/// The pointer is NULL or leads to a struct whose pointers C has set.
-unsafe fn outputs<S: Scalar>(result: *mut Sensitivity<S>, dims: Dims) -> Outcome<[Span; 4]> {
-    present(result)?;
-    // SAFETY: present; the three pointers are set, as promised. The other fields may be anything and are not read.
-    let (theta, x0, state) = unsafe {
-        (
-            (&raw const (*result).theta_gradient).read(),
-            (&raw const (*result).x0_gradient).read(),
-            (&raw const (*result).state).read(),
-        )
-    };
-    optional(theta)?;
-    optional(x0)?;
-    optional(state)?;
-    let spans = [
-        Span::of(result, 1),
-        Span::of(theta, dims.params),
-        Span::of(x0, dims.states),
-        Span::of(state, dims.states),
-    ];
-    apart(&spans, &[])?;
-    Ok(spans)
-}
-
-/// Writes the result.
-///
-/// # Safety
-/// The pointers of the result have been checked.
-unsafe fn deliver<S: Scalar>(gradient: &Gradient<'_, S>, result: *mut Sensitivity<S>) {
-    // A Gradient without stop has a time weight of zero.
-    let stop = gradient.stop;
-    let (nan, evaluations) = (S::NAN, gradient.evaluations);
-    // SAFETY: present and apart from the workspace, in which the gradient lies.
+    // SAFETY: as promised; `remaining` is present, and apart from the run.
     unsafe {
-        let (theta_gradient, x0_gradient, state) = (
-            (&raw const (*result).theta_gradient).read(),
-            (&raw const (*result).x0_gradient).read(),
-            (&raw const (*result).state).read(),
-        );
-        hand_over(theta_gradient, gradient.theta);
-        hand_over(x0_gradient, gradient.x0);
-        hand_over(state, gradient.state);
-        result.write(Sensitivity {
-            theta_gradient,
-            x0_gradient,
-            state,
-            steps: gradient.steps,
-            time: stop.map_or(nan, |s| s.time),
-            steps_interpolated: stop.map_or(nan, |s| s.steps),
-            epsilon_gradient: stop.map_or(nan, |s| s.epsilon_gradient),
-            rounding: stop.map_or(nan, |s| s.condition.rounding),
-            transversality: stop.map_or(nan, |s| s.condition.transversality),
-            loss: gradient.loss,
-            rate_evaluations: evaluations.rate,
-            pullbacks: evaluations.pullback,
-            pushforwards: evaluations.pushforward,
-        });
+        let entered = &mut Entered::open(run, remaining)?;
+        apart(&[Span::of(remaining, 1)], &[Span::of(seeds, 1)])?;
+        let (seeds, crossing) = checked(seeds, entered.options.mode)?;
+        entered.calls.judge(Ok(()))?;
+        let outcome = any!(entered, backward((&seeds, crossing), budget));
+        remaining.write(entered.calls.judge(outcome)?);
     }
+    Ok(())
 }
 
 /// # Safety
 /// As for [`init`].
-pub(crate) unsafe fn finish<S: Scalar>(
+pub(crate) unsafe fn gradient<S: Scalar>(
     run: *mut Run<S>,
     result: *mut Sensitivity<S>,
 ) -> Outcome<()> {
-    // SAFETY: as promised; what is delivered has been checked.
+    // SAFETY: as promised; the result is checked before it is delivered.
     unsafe {
-        let entered = enter(run)?;
-        apart(&outputs(result, entered.dims)?, &[entered.span])?;
-        let outcome = entered.engine.finish();
-        let gradient = entered.callbacks.abort.judge(outcome)?;
-        deliver(&gradient, result);
+        let entered = &mut Entered::open(run, result)?;
+        apart(&outputs(result, entered.calls.given)?, &[entered.span])?;
+        any!(entered, deliver(result))?;
     }
     Ok(())
 }
@@ -243,30 +467,25 @@ pub(crate) unsafe fn sensitivity<S: Scalar>(
     options: *const Options<S>,
     theta: *const S,
     x0: *const S,
+    seeds: *const Seeds<S>,
     workspace: *mut c_void,
     workspace_size: usize,
     result: *mut Sensitivity<S>,
 ) -> Outcome<()> {
-    // SAFETY: as promised; what is delivered has been checked.
+    // SAFETY: as promised; the result is checked before it is delivered.
     unsafe {
         // The sizes first: those of the outputs follow from them.
-        let setup = Setup::new(problem, options)?;
-        setup.area.check(workspace, workspace_size)?;
-        let outputs = outputs(result, setup.problem.dims())?;
-        let inputs = [Span::of(problem, 1), Span::of(options, 1)];
-        let run = setup.place(theta, x0, workspace, workspace_size, &inputs, &outputs)?;
-        let entered = enter(run)?;
-        let (engine, abort) = (entered.engine, &entered.callbacks.abort);
-        abort.judge(engine.advance(usize::MAX))?;
-        abort.judge(engine.start(entered.question, entered.callbacks))?;
-        let gradient = abort.judge(engine.finish())?;
-        deliver(&gradient, result);
+        let setup = Setup::<Run<S>>::new(problem, options)?;
+        setup.check(workspace, workspace_size)?;
+        let outputs = outputs(result, &setup.given)?;
+        apart(&outputs, &[Span::of(seeds, 1)])?;
+        let (seeds, crossing) = checked(seeds, setup.options.mode)?;
+        let entered = &mut begin(&setup, [theta, x0], workspace, workspace_size, &outputs)?;
+        let outcome = any!(entered, forward(usize::MAX));
+        entered.calls.judge(outcome)?;
+        let outcome = any!(entered, backward((&seeds, crossing), usize::MAX));
+        entered.calls.judge(outcome)?;
+        any!(entered, deliver(result))?;
     }
     Ok(())
-}
-
-/// What a workspace must be aligned to, for any of its objects.
-pub(crate) const fn align<S: Scalar>() -> usize {
-    let (run, mark) = (align_of::<Run<S>>(), align_of::<Mark>());
-    if run > mark { run } else { mark }
 }

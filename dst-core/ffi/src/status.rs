@@ -6,7 +6,7 @@ use dst_core::{Argument, Error};
 
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $message:literal;)*) => {
-        /// What every function returns: DST_OK, or why it did nothing. dst_status_message() has the text.
+        /// The result of a call: DST_OK, or the reason why it did nothing. dst_status_message() has the text.
         #[repr(i32)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(non_camel_case_types)]
@@ -36,12 +36,14 @@ statuses! {
     DST_ERROR_WORKSPACE_TOO_SMALL = 4, c"the workspace is too small; see dst_workspace_size";
     /// There are no states, or so many of something that their size in bytes does not fit a size_t.
     DST_ERROR_SIZE = 5, c"a dimension is zero or too large";
-    /// There is no run here: the workspace was never initialised, or has been overwritten, or has the other precision.
+    /// The handle is not of this kind: its workspace was never initialised, holds another kind of object, or has the other
+    /// precision.
     DST_ERROR_NOT_INITIALISED = 6, c"the workspace has not been initialised for this";
-    /// The call does not fit the stage: the gradient has begun already, or has not yet, or has been handed over.
-    DST_ERROR_ORDER = 7, c"the call comes out of order: run, then gradient, each once";
-    /// A callback called a function on the very run that called it.
-    DST_ERROR_BUSY = 8, c"a call on this workspace is under way: callbacks must not use their own run";
+    /// The call does not fit the stage: an advance after a gradient has begun, a gradient that is not complete.
+    DST_ERROR_ORDER = 7, c"the call comes out of order: run, then gradient until nothing remains, then read it";
+    /// A call on this workspace is under way: a callback used the workspace of its own run. Or it was never cleared, or a reset came
+    /// in the middle of a call: see dst_workspace_clear.
+    DST_ERROR_BUSY = 8, c"a call on this workspace is under way, or it was not cleared; see dst_workspace_clear";
     /// A callback returned something else than zero; its code is in *abort_code of the problem or objective.
     DST_ABORTED = 9, c"a callback asked to abort";
     /// An entry of theta is infinite or NaN.
@@ -54,8 +56,8 @@ statuses! {
     DST_ERROR_EPSILON = 13, c"epsilon must be finite";
     /// The start time is infinite or NaN.
     DST_ERROR_START_TIME = 14, c"the start time must be finite";
-    /// The weight of the loss or of the stopping time is infinite or NaN.
-    DST_ERROR_WEIGHT = 15, c"the weights of loss and stopping time must be finite";
+    /// A weight of the seeds is infinite or NaN.
+    DST_ERROR_WEIGHT = 15, c"the weights of the seeds must be finite";
     /// The integrator, the crossing or the mode is none of those listed, or was left out of this library (c-lib --small).
     DST_ERROR_CHOICE = 16, c"the integrator, the crossing or the mode is none of those in dst.h";
     /// A hyperparameter of an adaptive method is out of range: alpha > 0, 0 <= beta < 1, stability, descent and tolerance >= 0.
@@ -70,12 +72,12 @@ statuses! {
     DST_ERROR_NO_PUSHFORWARD = 21, c"the problem has no pushforward: set it, or use DST_ADJOINT";
     /// The objective has no Hessian-vector product, which the windowed adaptation needs.
     DST_ERROR_NO_HESSIAN_VECTOR = 22, c"the objective has no Hessian-vector product: set it, or use dst_ola";
-    /// The state, the criterion or the loss became infinite or NaN.
-    DST_ERROR_NON_FINITE = 23, c"the state, the criterion or the loss is not finite; try a smaller step";
+    /// The state, the criterion or, in an adaptive run, the objective became infinite or NaN.
+    DST_ERROR_NON_FINITE = 23, c"the state or the criterion is not finite; try a smaller step";
     /// The derivatives became infinite or NaN.
     DST_ERROR_NON_FINITE_GRADIENT = 24, c"the derivatives of the problem are not finite";
-    /// The gradient of a stopping time was asked of a run that has not stopped.
-    DST_ERROR_NOT_STOPPED = 25, c"no gradient: the run has not reached the tolerance; raise max_steps or epsilon";
+    /// The gradient of a stopping time was asked of a run that has not stopped, or never settled.
+    DST_ERROR_NOT_STOPPED = 25, c"no gradient: the run has not stopped; raise max_steps or epsilon";
     /// The criterion holds at x0 already: there is no step to differentiate.
     DST_ERROR_STOPPED_AT_START = 26, c"no gradient: x0 meets the tolerance already; lower epsilon";
     /// The criterion is flat where it crosses epsilon: the stopping time has no derivative.
@@ -84,7 +86,7 @@ statuses! {
     DST_ERROR_INTERNAL = 28, c"internal error of dst";
 }
 
-/// What an operation gives: a value, or the status to return.
+/// The result of an operation: a value, or the status to return.
 pub(crate) type Outcome<T> = Result<T, dst_status>;
 
 /// The status of an operation without a value.
@@ -117,7 +119,8 @@ impl From<Error> for dst_status {
             Error::FlatCrossing { .. } => Self::DST_ERROR_FLAT_CROSSING,
             Error::NoPullback => Self::DST_ERROR_NO_PULLBACK,
             Error::NoPushforward => Self::DST_ERROR_NO_PUSHFORWARD,
-            // Lengths and stores are ours, cut to size from the workspace.
+            Error::Order => Self::DST_ERROR_ORDER,
+            // Lengths are ours, cut to size from the workspace, and a problem does not change: its copy is there.
             _ => Self::DST_ERROR_INTERNAL,
         }
     }

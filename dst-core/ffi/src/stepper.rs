@@ -1,14 +1,27 @@
-//! Euler and symplectic Euler as one type: they share the number of stages, so one engine serves both.
+//! Euler and symplectic Euler as one type: both make one evaluation per step, so one engine serves both.
 
 use dst_core::{
     Dims, Direction, Error, Euler, Integrator, Point, Reading, Scalar, SymplecticEuler, System,
 };
+
+use crate::types::dst_integrator;
 
 /// A method with one evaluation per step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OneStage<S> {
     Euler(Euler<S>),
     Symplectic(SymplecticEuler<S>),
+}
+
+impl<S: Scalar> OneStage<S> {
+    /// A dst_integrator of one stage, with this step size.
+    pub(crate) fn new(integrator: i32, h: S) -> Self {
+        if integrator == dst_integrator::DST_SYMPLECTIC as i32 {
+            Self::Symplectic(SymplecticEuler::new(h))
+        } else {
+            Self::Euler(Euler::new(h))
+        }
+    }
 }
 
 macro_rules! either {
@@ -25,10 +38,6 @@ impl<S: Scalar> Integrator<S> for OneStage<S> {
 
     fn step_size(&self) -> S {
         either!(self, step_size())
-    }
-
-    fn is_euler(&self) -> bool {
-        matches!(self, Self::Euler(_))
     }
 
     fn check(&self, dims: Dims) -> Result<(), Error> {

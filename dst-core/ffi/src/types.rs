@@ -20,7 +20,7 @@ pub enum dst_integrator {
     DST_SYMPLECTIC = 3,
 }
 
-/// How the stopping time is read off the last step: for the field `crossing`.
+/// The way in which the stopping time is read off the last step: for the field `crossing` of dst_seeds.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
@@ -29,13 +29,13 @@ pub enum dst_crossing {
     DST_PAPER = 0,
     /// The exact gradient of the linearly interpolated stopping time: what finite differences of it see.
     DST_INTERPOLATED = 1,
-    /// Interpolated numerator over the slope -grad(J)*A; second order with DST_HEUN.
+    /// Interpolated numerator over the slope dJ/dt - grad(J)*A; second order with DST_HEUN.
     DST_SLOPE = 2,
     /// Cubic Hermite interpolation of J; third order with DST_RK4.
     DST_HERMITE = 3,
 }
 
-/// How the gradient is computed: for the field `mode`.
+/// The way in which a gradient is computed: for the field `mode`.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
@@ -48,20 +48,22 @@ pub enum dst_mode {
     DST_TANGENT = 2,
 }
 
-/// Where a run stands.
+/// Progress of a run.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
 pub enum dst_progress {
     /// The budget of the call is used up: call again, or take the best iterate if the deadline is here.
     DST_RUNNING = 0,
-    /// J <= epsilon: stopped. In an adaptive run: max |gradient| < tolerance.
+    /// Stopped: J <= epsilon and, if the options ask for it, J has stayed there. In an adaptive run: max |gradient| < tolerance.
     DST_REACHED = 1,
-    /// max_steps came first.
+    /// max_steps came first, or cut a stay short.
     DST_STEP_LIMIT = 2,
+    /// A run that was to stay below epsilon met max_steps above it.
+    DST_NEVER_SETTLED = 3,
 }
 
-/// What one window of the windowed adaptation did.
+/// Outcome of one window of the windowed adaptation.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
@@ -74,11 +76,11 @@ pub enum dst_window_outcome {
     DST_WINDOW_OPEN = 2,
 }
 
-/// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k), stopped at the first J(x_N) <= epsilon, as callbacks.
+/// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k) with its criterion J(theta, x, t) and a loss f(theta, x, t), as callbacks.
 ///
 /// Every callback returns 0 to go on. Anything else aborts the run: the function that called returns DST_ABORTED, the
-/// value goes to *abort_code, and no callback is called again. Callbacks must return (no longjmp, no C++ exception), and
-/// must not call functions on the run that calls them.
+/// value goes to *abort_code, and no callback of this run is called again. Callbacks must return (no longjmp, no C++ exception).
+/// A function that a callback calls on the workspace of its own run is refused with DST_ERROR_BUSY.
 ///
 /// Set the fields by name and leave the others zero: `dst_problem_f32 p = { .state_dim = 2, ... };`
 #[repr(C)]
@@ -88,10 +90,10 @@ pub struct Problem<S> {
     pub state_dim: usize,
     /// Number of parameters, entries of theta. May be 0.
     pub param_dim: usize,
-    /// How many numbers `rate` leaves on `tape` for the derivatives to read. May be 0.
+    /// Numbers that `rate` leaves on `tape` for the derivatives to read. May be 0.
     pub tape_len: usize,
-    /// Writes A(theta, x, t) to `rate` [state_dim], J(x) to *criterion and, if there is a running loss, f(x) to *loss; may
-    /// leave intermediate results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
+    /// Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is of use, f to *loss; may leave intermediate
+    /// results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
     pub rate: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -105,8 +107,9 @@ pub struct Problem<S> {
         ) -> c_int,
     >,
     /// ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with
-    /// d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. NULL if there is a pushforward, or no
-    /// gradient is wanted.
+    /// d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. `t_bar` is NULL unless criterion_bar*dJ/dt is to
+    /// be added to *t_bar, once or twice per sweep with DST_SLOPE or DST_HERMITE: a J that does not depend on t may ignore it.
+    /// NULL if there is a pushforward, or no gradient is wanted.
     pub pullback: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -119,10 +122,12 @@ pub struct Problem<S> {
             loss_bar: S,
             theta_bar: *mut S,
             x_bar: *mut S,
+            t_bar: *mut S,
         ) -> c_int,
     >,
-    /// WRITES the derivatives along (theta_dot, x_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if
-    /// there is a running loss, of f to *loss_dot. NULL if there is a pullback.
+    /// WRITES the derivatives along (theta_dot, x_dot, t_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if f
+    /// has weights, of f to *loss_dot. `t_dot` is 0, or 1 where dJ/dt is wanted, in *criterion_dot alone, for DST_SLOPE or
+    /// DST_HERMITE. NULL if there is a pullback.
     pub pushforward: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -132,33 +137,37 @@ pub struct Problem<S> {
             tape: *const S,
             theta_dot: *const S,
             x_dot: *const S,
+            t_dot: S,
             rate_dot: *mut S,
             criterion_dot: *mut S,
             loss_dot: *mut S,
         ) -> c_int,
     >,
-    /// Handed to every callback.
+    /// Passed to every callback.
     pub user: *mut c_void,
-    /// Where the code of an aborting callback goes; may be NULL. The one output that is written on failure.
+    /// The code of an aborting callback goes here; may be NULL. The one output that is written on failure.
     pub abort_code: *mut c_int,
 }
 
-/// How to run and what to differentiate. Start from dst_options_default_f32 (or _f64) and change what you need.
+/// How to run. Start from dst_options_default_f32 (or _f64) and change what you need.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options<S> {
     /// Step size h > 0.
     pub step: S,
-    /// Tolerance: the run stops at the first J <= epsilon.
+    /// Tolerance of J.
     pub epsilon: S,
     /// Gives up after this many steps.
     pub max_steps: usize,
+    /// Steps for which J has to stay at or below epsilon. 0: the run stops at the first passage, J <= epsilon for the first
+    /// time, whatever J does later. m: it stops when J has stayed for m further steps; a stay that max_steps cuts short does
+    /// not count. SIZE_MAX: it goes on to max_steps, and J must stay to the end; the safe choice where J may swing. The stopping
+    /// time is in every case the crossing that began the stay.
+    pub staying: usize,
     /// The time at x0.
     pub start_time: S,
     /// A dst_integrator; DST_EULER.
     pub integrator: i32,
-    /// A dst_crossing; DST_INTERPOLATED.
-    pub crossing: i32,
     /// A dst_mode; DST_AUTO.
     pub mode: i32,
     /// Checkpoint slots, at least 1: more memory, less recomputation. The gradient has the same bits with any number.
@@ -167,26 +176,52 @@ pub struct Options<S> {
     pub keep_records: i32,
     /// If not 0, the gradient with respect to x0 is left out: the tangent mode then carries fewer directions.
     pub theta_only: i32,
-    /// w in the objective  sum_k w*f(x_k) + time_weight*T.  0: no running loss.
-    pub loss_weight: S,
-    /// If not NULL, w_k = weight(user of the problem, k) in the place of loss_weight.
-    pub weight: Option<unsafe extern "C" fn(user: *mut c_void, step: usize) -> S>,
-    /// The factor of the stopping time T in the objective. With 0 the run need not stop, and its end may be max_steps.
-    pub time_weight: S,
 }
 
-/// What a differentiated run gives back. The three pointers at the top are yours: set them before the call.
+/// What is differentiated, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
+/// = 0 to N, or, if time_weight is 0, to the last step of the run, which then need not have stopped. Start from
+/// dst_seeds_default_f32 (or _f64): T alone, by the interpolated crossing. NULL stands for that, too.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Seeds<S> {
+    /// A dst_crossing; DST_INTERPOLATED.
+    pub crossing: i32,
+    /// Factor of the stopping time T; 1.
+    pub time_weight: S,
+    /// Weight of J at every step; 0.
+    pub criterion_weight: S,
+    /// Weight of f at every step; 0.
+    pub loss_weight: S,
+    /// If not NULL, called for the weights at a step, in any order of steps. It finds the two weights above in
+    /// *criterion_weight and *loss_weight, and may overwrite them. Returns 0, or aborts as every callback does.
+    pub weight: Option<
+        unsafe extern "C" fn(
+            user: *mut c_void,
+            step: usize,
+            criterion_weight: *mut S,
+            loss_weight: *mut S,
+        ) -> c_int,
+    >,
+    /// Passed to `weight`.
+    pub user: *mut c_void,
+    /// Goes back through the last so many steps only (adjoint mode): the gradient "with respect to x0" is then that with respect
+    /// to the state at the start of this window; SIZE_MAX.
+    pub window: usize,
+}
+
+/// The gradient of what the seeds name. The three pointers at the top are yours: set them before the call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Sensitivity<S> {
-    /// [param_dim] The gradient of the objective with respect to theta goes here; by default that is dT/dtheta, in units of
-    /// time: divide by the step size for steps. May be NULL.
+    /// [param_dim] The gradient with respect to theta goes here; by default that is dT/dtheta, in units of time: divide by the
+    /// step size for steps. May be NULL.
     pub theta_gradient: *mut S,
     /// [state_dim] The same with respect to x0. May be NULL; not written with theta_only.
     pub x0_gradient: *mut S,
-    /// [state_dim] x_N goes here. May be NULL.
+    /// [state_dim] The state at which the sweep began, x_N, goes here. May be NULL.
     pub state: *mut S,
-    /// N: the first step with J(x_N) <= epsilon.
+    /// The step at which the sweep began: N, with J <= epsilon there and J > epsilon one step before. With a time_weight of 0,
+    /// the last step of the run.
     pub steps: usize,
     /// T, as the crossing reads it. This and the next four are NaN with a time_weight of 0.
     pub time: S,
@@ -194,14 +229,16 @@ pub struct Sensitivity<S> {
     pub steps_interpolated: S,
     /// dT/depsilon
     pub epsilon_gradient: S,
-    /// The fall of J over the last step in units of its rounding error; 1/rounding bounds the relative error of the gradient.
+    /// The fall of J over the last step in units of its rounding error. The reciprocal is the relative error that the division by
+    /// this fall makes, if J is correct to its last bit. It is not a bound on the error of the gradient: it sees neither the
+    /// rounding errors of the trajectory nor those of J itself. A J formed by cancellation, such as x - 1e8 with x near 1e8,
+    /// has far fewer correct bits: shift the state instead.
     pub rounding: S,
-    /// |grad J*A|/sum_i |dJ/dx_i*A_i| at x_N: 1 where every state brings J down, 0 where the flow grazes the tolerance and dJ/dt
-    /// is all cancellation. 1, too, in tangent mode, which never forms grad J.
+    /// |dJ/dt - grad(J)*A| / (|dJ/dt| + sum_i |dJ/dx_i*A_i|) at x_N: 1 where every state brings J down, 0 where the flow grazes
+    /// the tolerance and the slope is all cancellation. DST_PAPER and DST_INTERPOLATED leave dJ/dt out. NaN where it is not
+    /// known: the tangent mode never forms grad(J).
     pub transversality: S,
-    /// sum_k w_k*f(x_k); 0 without a running loss.
-    pub loss: S,
-    /// Calls of `rate`, for the run and the gradient together.
+    /// Calls of `rate`, for the run and this sweep together.
     pub rate_evaluations: usize,
     /// Calls of `pullback`.
     pub pullbacks: usize,
@@ -209,24 +246,29 @@ pub struct Sensitivity<S> {
     pub pushforwards: usize,
 }
 
-/// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run.
+/// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run, or until it is
+/// moved.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Iterate<S> {
-    /// Steps done, k; at a stop, N.
+    /// Steps done, k; at a first passage, N.
     pub steps: usize,
     /// t_k
     pub time: S,
-    /// J(x_k); NaN before the first dst_run_advance.
+    /// J at x_k; NaN before the first dst_run_advance.
     pub criterion: S,
     /// The least J so far.
     pub best_criterion: S,
-    /// The running loss so far.
+    /// f at x_k; NaN if `rate` does not write it.
     pub loss: S,
     /// [state_dim] x_k
     pub state: *const S,
-    /// [state_dim] The visited iterate with the least J: what to use when the deadline comes first.
+    /// [state_dim] The visited iterate with the least J: the one to use when the deadline comes first.
     pub best: *const S,
+    /// The step at which J fell to epsilon and has stayed since; SIZE_MAX while J is above.
+    pub entry: usize,
+    /// Number of times that J rose above epsilon again.
+    pub exits: usize,
 }
 
 /// A function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 goes on, anything else aborts.
@@ -235,7 +277,7 @@ pub struct Iterate<S> {
 pub struct Objective<S> {
     /// Number of variables. At least 1.
     pub dim: usize,
-    /// How many numbers `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
+    /// Numbers that `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
     pub tape_len: usize,
     /// Writes f(x) to *value and its gradient to `gradient` [dim].
     pub value_gradient: Option<
@@ -257,9 +299,9 @@ pub struct Objective<S> {
             out: *mut S,
         ) -> c_int,
     >,
-    /// Handed to every callback.
+    /// Passed to every callback.
     pub user: *mut c_void,
-    /// Where the code of an aborting callback goes; may be NULL.
+    /// The code of an aborting callback goes here; may be NULL.
     pub abort_code: *mut c_int,
 }
 
@@ -287,7 +329,7 @@ pub struct OlaOptions<S> {
     pub slots: usize,
 }
 
-/// Where an adaptive run stands. `x` leads into the workspace: good until the next call.
+/// A view of an adaptive run. `x` leads into the workspace: good until the next call, or until it is moved.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OlaState<S> {
@@ -305,7 +347,7 @@ pub struct OlaState<S> {
     pub adaptations: usize,
 }
 
-/// What one window did.
+/// Report of one window.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct WindowReport<S> {
@@ -322,17 +364,28 @@ impl<S: Scalar> Options<S> {
         Self {
             step,
             epsilon,
-            max_steps: dst_core::DEFAULT_MAX_STEPS,
+            max_steps: dst_core::solve::DEFAULT_MAX_STEPS,
+            staying: 0,
             start_time: S::ZERO,
             integrator: dst_integrator::DST_EULER as i32,
-            crossing: dst_crossing::DST_INTERPOLATED as i32,
             mode: dst_mode::DST_AUTO as i32,
             slots: 8,
             keep_records: 0,
             theta_only: 0,
+        }
+    }
+}
+
+impl<S: Scalar> Seeds<S> {
+    pub(crate) fn new() -> Self {
+        Self {
+            crossing: dst_crossing::DST_INTERPOLATED as i32,
+            time_weight: S::ONE,
+            criterion_weight: S::ZERO,
             loss_weight: S::ZERO,
             weight: None,
-            time_weight: S::ONE,
+            user: core::ptr::null_mut(),
+            window: usize::MAX,
         }
     }
 }

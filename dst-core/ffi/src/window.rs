@@ -1,45 +1,30 @@
 //! The windowed adaptation, inside the caller's workspace.
 
 use core::ffi::c_void;
+use core::marker::PhantomData;
+use core::ptr::null;
 
-use dst_core::adapt::{Window, WindowedOla, windowed_state_len};
-use dst_core::{Dims, Mark, Scalar, Slots, Workspace, params_len, rows_len, slots_len};
+use dst_core::adapt::{OlaCursor, Window, WindowedOla, windowed_state_len};
+use dst_core::checkpoint::Slots;
+use dst_core::solve::{Borrowed, Cursor};
+use dst_core::{Dims, Error, Scalar};
 
-use crate::arguments::{Span, apart, present};
-use crate::callbacks::ObjectiveCallbacks;
-use crate::memory::{Area, Open, Seal, cut, kind};
-use crate::ola::{checked, starting_point};
+use crate::arguments::{Span, present};
+use crate::callbacks::Calls;
+use crate::object::{Entered, Kind, Setup, cut};
+use crate::ola::checked;
 use crate::status::{Outcome, dst_status};
 use crate::types::{Objective, OlaOptions, OlaState, WindowReport, dst_window_outcome};
 
-/// A windowed adaptive run under way; it lives in the workspace, at its beginning.
+/// A windowed adaptive run under way, in its workspace. The handle is the address of the workspace.
 #[derive(Debug)]
-pub struct Windowed<S: Scalar> {
-    seal: Seal,
-    /// Of the workspace.
-    span: Span,
-    /// Apart from `body`, which refers to it.
-    callbacks: ObjectiveCallbacks<S>,
-    body: Body<S>,
-}
+pub struct Windowed<S>(PhantomData<S>);
 
-#[derive(Debug)]
-struct Body<S: Scalar> {
-    ola: WindowedOla<'static, S, &'static ObjectiveCallbacks<S>>,
-    /// An abort is final.
-    failed: Option<dst_status>,
-    // Lent to each window.
-    rows: &'static mut [S],
-    params: &'static mut [S],
-    slots: &'static mut [S],
-    marks: &'static mut [Mark],
-}
+/// Adam is run by Euler's method.
+const STAGES: usize = 1;
 
-const fn window_kind<S>() -> u32 {
-    kind::<S>(b'w')
-}
-
-/// Of Adam over this objective: state (x, m, v), θ = (α, β₁, β₂), ∇f before the objective's own tape.
+/// Of Adam over this objective: state (x, m, v), θ = (α, β₁, β₂), ∇f before the objective's own tape. Not asked of the method
+/// itself, which does not expect lengths that overflow.
 fn dims<S>(objective: &Objective<S>) -> Dims {
     let dim = objective.dim;
     Dims::new(windowed_state_len(dim), 3)
@@ -47,43 +32,41 @@ fn dims<S>(objective: &Objective<S>) -> Dims {
         .with_scratch(dim.saturating_mul(2))
 }
 
-/// Adam is run by Euler's method.
-const STAGES: usize = 1;
+impl<S: Scalar> Kind for Windowed<S> {
+    const NAME: u8 = b'w';
+    type S = S;
+    type Given = Objective<S>;
+    type Options = OlaOptions<S>;
+    /// The second is that of the run in a window, and means nothing between two calls.
+    type Cursor = (OlaCursor<S>, Cursor<S>);
 
-fn area<S: Scalar>(objective: &Objective<S>, options: &OlaOptions<S>) -> Outcome<Area> {
-    if objective.hessian_vector.is_none() {
-        return Err(dst_status::DST_ERROR_NO_HESSIAN_VECTOR);
+    fn needs(objective: &Objective<S>, options: &OlaOptions<S>) -> Outcome<(usize, usize)> {
+        checked(objective, options)?;
+        if objective.hessian_vector.is_none() {
+            return Err(dst_status::DST_ERROR_NO_HESSIAN_VECTOR);
+        }
+        if options.slots == 0 {
+            return Err(dst_status::DST_ERROR_NO_SLOTS);
+        }
+        let dims = dims(objective);
+        let numbers = windowed_state_len(objective.dim)
+            .saturating_add(dims.rows_len(STAGES))
+            .saturating_add(dims.params_len())
+            .saturating_add(dims.slots_len(STAGES, options.slots, false));
+        Ok((options.slots, numbers))
     }
-    if options.slots == 0 {
-        return Err(dst_status::DST_ERROR_NO_SLOTS);
-    }
-    let dims = dims(objective);
-    let numbers = [
-        rows_len(dims, STAGES),
-        params_len(dims),
-        slots_len(dims, STAGES, options.slots, false),
-    ]
-    .into_iter()
-    .fold(windowed_state_len(objective.dim), usize::saturating_add);
-    Area::new::<Windowed<S>, S>(options.slots, numbers)
-}
 
-/// Bytes of workspace, or 0 if the arguments are refused.
-///
-/// # Safety
-/// As for [`init`].
-pub(crate) unsafe fn workspace_size<S: Scalar>(
-    objective: *const Objective<S>,
-    options: *const OlaOptions<S>,
-) -> usize {
-    // SAFETY: as promised.
-    unsafe { checked(objective, options) }
-        .and_then(|(objective, options)| area(&objective, &options))
-        .map_or(0, |area| area.bytes())
+    fn lengths(objective: &Objective<S>) -> [usize; 2] {
+        [0, objective.dim]
+    }
+
+    fn cursor(options: &OlaOptions<S>) -> Self::Cursor {
+        (OlaCursor::new(options.config()), Cursor::new())
+    }
 }
 
 /// # Safety
-/// Every pointer is NULL or leads to what the header says, and the workspace stays in place and alone while it is used.
+/// Every pointer is NULL or leads to what the header says, and nothing else uses the workspace during the call.
 pub(crate) unsafe fn init<S: Scalar>(
     objective: *const Objective<S>,
     options: *const OlaOptions<S>,
@@ -93,111 +76,64 @@ pub(crate) unsafe fn init<S: Scalar>(
     handle: *mut *mut Windowed<S>,
 ) -> Outcome<()> {
     present(handle)?;
-    // SAFETY: as promised. The object is written part by part; its callbacks first, which then stay where they are until the
-    // workspace is lent again, so that the rest may refer to them; its seal last.
+    // SAFETY: as promised; the handle is present, and apart from the workspace.
     unsafe {
-        let (given, chosen) = checked(objective, options)?;
-        let area = area(&given, &chosen)?;
-        let x0 = starting_point(
-            (objective, &given),
-            options,
-            x0,
-            (workspace, workspace_size),
-            &area,
-            Span::of(handle, 1),
-        )?;
-        let (windowed, marks, numbers) = area.lend::<Windowed<S>, S>(workspace);
-        (&raw mut (*windowed).seal).write(Seal::BROKEN);
-        (&raw mut (*windowed).callbacks).write(ObjectiveCallbacks::new(given));
-        let callbacks: &'static ObjectiveCallbacks<S> = &(*windowed).callbacks;
-        let dims = dims(&given);
-        let (z, rest) = cut(numbers, windowed_state_len(given.dim));
-        let (rows, rest) = cut(rest, rows_len(dims, STAGES));
-        let (params, slots) = cut(rest, params_len(dims));
-        let ola = WindowedOla::new(chosen.config(), callbacks, chosen.window, x0, z)?;
-        (&raw mut (*windowed).span).write(area.span(workspace));
-        (&raw mut (*windowed).body).write(Body {
-            ola,
-            failed: None,
-            rows,
-            params,
-            slots,
-            marks,
-        });
-        (&raw mut (*windowed).seal).write(Seal::new(window_kind::<S>()));
-        handle.write(windowed);
+        let setup = Setup::<Windowed<S>>::new(objective, options)?;
+        let outputs = [Span::of(handle, 1)];
+        let (window, [_, x0]) = setup.place([null(), x0], workspace, workspace_size, &outputs)?;
+        let OlaOptions { window: steps, .. } = *window.options;
+        let (z, _) = cut(window.numbers, windowed_state_len(x0.len()));
+        WindowedOla::new(window.options.config(), window.calls, steps, x0, z)?;
+        handle.write(workspace.cast());
     }
     Ok(())
 }
 
-/// The parts that a call works on.
-struct Entered<'a, S: Scalar> {
-    body: &'a mut Body<S>,
-    callbacks: &'a ObjectiveCallbacks<S>,
-    span: Span,
-    _open: Open<'a>,
-}
+type Running<'b, S> = WindowedOla<'b, S, Calls<'b, Objective<S>>>;
 
-/// # Safety
-/// The handle is NULL or leads to memory of the size of the object at least.
-unsafe fn enter<'a, S: Scalar>(windowed: *mut Windowed<S>) -> Outcome<Entered<'a, S>> {
-    present(windowed)?;
-    // SAFETY: the seal is a plain word, readable whatever is there. Where it is ours, so are the other fields, and no other
-    // call uses them: it would have found the seal open.
-    unsafe {
-        let seal = &(*windowed).seal;
-        let open = seal.open(window_kind::<S>())?;
-        Ok(Entered {
-            body: &mut (*windowed).body,
-            callbacks: &(*windowed).callbacks,
-            span: (*windowed).span,
-            _open: open,
-        })
-    }
+/// The run, made anew, and the memory of its windows.
+fn windowed<'b, S: Scalar>(
+    entered: &'b mut Entered<'_, Windowed<S>>,
+) -> Result<(Running<'b, S>, Borrowed<'b, S>), Error> {
+    let dims = dims(entered.calls.given);
+    let (ola, cursor) = entered.cursor;
+    let (z, rest) = cut(entered.numbers, windowed_state_len(entered.calls.given.dim));
+    let (rows, rest) = cut(rest, dims.rows_len(STAGES));
+    let (params, slots) = cut(rest, dims.params_len());
+    let memory = Borrowed {
+        rows,
+        params,
+        slots: Slots::Memory(slots),
+        marks: entered.marks,
+        cursor,
+    };
+    let window = entered.options.window;
+    let ola = WindowedOla::from_parts(*ola, entered.calls, window, z)?;
+    Ok((ola, memory))
 }
 
 /// # Safety
 /// As for [`init`].
 pub(crate) unsafe fn advance<S: Scalar>(
-    windowed: *mut Windowed<S>,
+    handle: *mut Windowed<S>,
     budget: usize,
     report: *mut WindowReport<S>,
 ) -> Outcome<()> {
-    // SAFETY: as promised.
-    let entered = unsafe { enter(windowed) }?;
-    present(report)?;
-    apart(&[Span::of(report, 1)], &[entered.span])?;
-    let Body {
-        ola,
-        failed,
-        rows,
-        params,
-        slots,
-        marks,
-    } = entered.body;
-    if let Some(status) = *failed {
-        return Err(status);
-    }
-    let lent = Workspace {
-        rows,
-        params,
-        marks,
-        store: Slots::new(slots),
-    };
-    let outcome = ola.advance(budget, lent).map_err(dst_status::from);
-    let outcome = entered.callbacks.abort.judge(outcome);
-    if let Err(dst_status::DST_ABORTED) = outcome {
-        *failed = Some(dst_status::DST_ABORTED);
-    }
-    let (outcome, steps, sensitivity) = match outcome? {
-        Window::Adapted { steps, sensitivity } => {
-            (dst_window_outcome::DST_WINDOW_ADAPTED, steps, sensitivity)
-        }
-        Window::Flat { steps } => (dst_window_outcome::DST_WINDOW_FLAT, steps, S::ZERO),
-        Window::Open { steps } => (dst_window_outcome::DST_WINDOW_OPEN, steps, S::ZERO),
-    };
-    // SAFETY: present, and apart from the object.
+    // SAFETY: as promised; `report` is present, and apart from the object.
     unsafe {
+        let mut entered = Entered::open(handle, report)?;
+        let calls = entered.calls;
+        calls.judge(Ok(()))?;
+        let (mut ola, mut memory) = windowed(&mut entered)?;
+        let outcome = ola.advance(budget, &mut memory);
+        entered.cursor.0 = ola.cursor();
+        let (outcome, steps, sensitivity) = match calls.judge(outcome)? {
+            Window::Adapted { steps, sensitivity } => {
+                (dst_window_outcome::DST_WINDOW_ADAPTED, steps, sensitivity)
+            }
+            Window::Flat { steps } => (dst_window_outcome::DST_WINDOW_FLAT, steps, S::ZERO),
+            Window::Open { steps } => (dst_window_outcome::DST_WINDOW_OPEN, steps, S::ZERO),
+        };
         report.write(WindowReport {
             outcome: outcome as i32,
             steps,
@@ -210,23 +146,21 @@ pub(crate) unsafe fn advance<S: Scalar>(
 /// # Safety
 /// As for [`init`].
 pub(crate) unsafe fn state<S: Scalar>(
-    windowed: *mut Windowed<S>,
+    handle: *mut Windowed<S>,
     state: *mut OlaState<S>,
 ) -> Outcome<()> {
-    // SAFETY: as promised.
-    let entered = unsafe { enter(windowed) }?;
-    present(state)?;
-    apart(&[Span::of(state, 1)], &[entered.span])?;
-    let ola = &entered.body.ola;
-    let now = OlaState {
-        x: ola.state().as_ptr(),
-        value: ola.value(),
-        gradient_max: S::NAN,
-        alpha: ola.alpha(),
-        iterations: ola.iterations(),
-        adaptations: ola.adaptations(),
-    };
-    // SAFETY: present, and apart from the object.
-    unsafe { state.write(now) };
+    // SAFETY: as promised; `state` is present, and apart from the object.
+    unsafe {
+        let mut entered = Entered::open(handle, state)?;
+        let (ola, _) = windowed(&mut entered)?;
+        state.write(OlaState {
+            x: ola.state().as_ptr(),
+            value: ola.value(),
+            gradient_max: S::NAN,
+            alpha: ola.alpha(),
+            iterations: ola.iterations(),
+            adaptations: ola.adaptations(),
+        });
+    }
     Ok(())
 }

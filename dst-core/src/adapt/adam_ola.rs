@@ -6,9 +6,9 @@
 
 use super::moments::{Moments, in_range};
 use crate::error::{Argument, Error, at_least, exact, finite};
-use crate::integrator::split_mut;
-use crate::objective::{Objective, Optimality};
-use crate::scalar::{Scalar, all_finite, copy, dot};
+use crate::scalar::Scalar;
+use crate::slices::{all_finite, copy, dot, split_mut};
+use crate::system::objective::{Objective, Optimality};
 
 /// The parameters of Adam-OLA.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +44,7 @@ impl<S: Scalar> OlaConfig<S> {
         }
     }
 
-    /// Is every number in its range? Asked when a run starts, too.
+    /// Refuses a number out of its range. Called when a run starts, too.
     pub fn check(&self) -> Result<(), Error> {
         finite(Argument::Hyperparameter, &[self.eta])?;
         in_range(
@@ -63,6 +63,38 @@ pub enum OlaStatus {
     Running,
     /// The gradient is below the tolerance.
     Converged,
+}
+
+/// Where an adaptation stands, apart from the vectors in its memory. Plain data: with it and the memory, moved or not,
+/// [`AdamOla::from_parts`] and [`WindowedOla::from_parts`](super::WindowedOla::from_parts) go on with the same bits.
+#[derive(Clone, Copy, Debug)]
+pub struct OlaCursor<S> {
+    pub(super) config: OlaConfig<S>,
+    pub(super) alpha: S,
+    pub(super) f: S,
+    /// The value that f has to fall from; NaN before the first evaluation.
+    pub(super) f_ref: S,
+    /// β₁^k and β₂^k; used by Adam-OLA alone.
+    powers: (S, S),
+    pub(super) iterations: usize,
+    pub(super) adaptations: usize,
+    failed: Option<Error>,
+}
+
+impl<S: Scalar> OlaCursor<S> {
+    /// Nothing evaluated yet.
+    pub fn new(config: OlaConfig<S>) -> Self {
+        Self {
+            config,
+            alpha: config.alpha,
+            f: S::NAN,
+            f_ref: S::NAN,
+            powers: (S::ONE, S::ONE),
+            iterations: 0,
+            adaptations: 0,
+            failed: None,
+        }
+    }
 }
 
 /// Adam with online learning-rate adaptation.
@@ -88,7 +120,8 @@ pub enum OlaStatus {
 /// ```
 #[derive(Debug)]
 pub struct AdamOla<'m, S, O> {
-    config: OlaConfig<S>,
+    /// All but the powers, which are those of the moments.
+    cursor: OlaCursor<S>,
     objective: O,
     x: &'m mut [S],
     moments: Moments<'m, S>,
@@ -96,12 +129,6 @@ pub struct AdamOla<'m, S, O> {
     direction: &'m mut [S],
     tape: &'m mut [S],
     scratch: &'m mut [S],
-    alpha: S,
-    f: S,
-    f_ref: S,
-    iterations: usize,
-    adaptations: usize,
-    failed: Option<Error>,
 }
 
 impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
@@ -121,8 +148,30 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         memory: &'m mut [S],
     ) -> Result<Self, Error> {
         config.check()?;
+        exact(Argument::X0, objective.dim(), x0.len())?;
+        let mut ola = Self::from_parts(OlaCursor::new(config), objective, memory)?;
+        copy(ola.x, x0);
+        ola.moments.m.fill(S::ZERO);
+        ola.moments.v.fill(S::ZERO);
+        ola.direction.fill(S::ZERO);
+        let f = ola
+            .objective
+            .value_gradient(ola.x, ola.gradient, ola.tape, ola.scratch);
+        if !(f.is_finite() && all_finite(ola.gradient)) {
+            return Err(Error::NonFinite { step: 0 });
+        }
+        ola.cursor.f = f;
+        ola.cursor.f_ref = f;
+        Ok(ola)
+    }
+
+    /// Goes on where [`cursor`](Self::cursor) was taken, with a memory of the same content.
+    pub fn from_parts(
+        cursor: OlaCursor<S>,
+        objective: O,
+        memory: &'m mut [S],
+    ) -> Result<Self, Error> {
         let dim = objective.dim();
-        exact(Argument::X0, dim, x0.len())?;
         at_least(Argument::Memory, Self::memory_len(&objective), memory.len())?;
         let (x, rest) = split_mut(memory, dim);
         let (m, rest) = split_mut(rest, dim);
@@ -131,28 +180,38 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         let (direction, rest) = split_mut(rest, dim);
         let (tape, rest) = split_mut(rest, objective.tape_len());
         let (scratch, _) = split_mut(rest, objective.scratch_len());
-        copy(x, x0);
-        direction.fill(S::ZERO);
-        let f = objective.value_gradient(x, gradient, tape, scratch);
-        if !(f.is_finite() && all_finite(gradient)) {
-            return Err(Error::NonFinite { step: 0 });
-        }
+        let OlaConfig {
+            beta1,
+            beta2,
+            stability,
+            ..
+        } = cursor.config;
+        let powers = cursor.powers;
         Ok(Self {
-            config,
+            cursor,
             objective,
             x,
-            moments: Moments::new((m, v), [config.beta1, config.beta2], config.stability),
+            moments: Moments {
+                m,
+                v,
+                beta1,
+                beta2,
+                stability,
+                powers,
+            },
             gradient,
             direction,
             tape,
             scratch,
-            alpha: config.alpha,
-            f,
-            f_ref: f,
-            iterations: 0,
-            adaptations: 0,
-            failed: None,
         })
+    }
+
+    /// Where the run stands, apart from its memory.
+    pub fn cursor(&self) -> OlaCursor<S> {
+        OlaCursor {
+            powers: self.moments.powers,
+            ..self.cursor
+        }
     }
 
     /// Makes at most `budget` iterations, one evaluation of f and ∇f each.
@@ -160,19 +219,19 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     /// The literal algorithm can diverge: that is [`Error::NonFinite`], with the iteration, and final. The counts and the
     /// last finite α stay readable.
     pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
-        if let Some(error) = self.failed {
+        if let Some(error) = self.cursor.failed {
             return Err(error);
         }
         for _ in 0..budget {
-            if self.gradient_max() < self.config.tolerance {
+            if self.gradient_max() < self.cursor.config.tolerance {
                 return Ok(OlaStatus::Converged);
             }
             if let Err(error) = self.iterate() {
-                self.failed = Some(error);
+                self.cursor.failed = Some(error);
                 return Err(error);
             }
         }
-        let converged = self.gradient_max() < self.config.tolerance;
+        let converged = self.gradient_max() < self.cursor.config.tolerance;
         Ok(if converged {
             OlaStatus::Converged
         } else {
@@ -181,35 +240,33 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     }
 
     fn iterate(&mut self) -> Result<(), Error> {
+        let cursor = &mut self.cursor;
         let vectors = self.x.iter_mut().zip(self.direction.iter_mut());
         for ((x, d), (m, root)) in vectors.zip(self.moments.update(self.gradient)) {
             *d = m / root;
-            *x -= self.alpha * *d;
+            *x -= cursor.alpha * *d;
         }
-        let f_prev = self.f;
-        self.iterations = self.iterations.saturating_add(1);
-        self.f = self
+        let f_prev = cursor.f;
+        cursor.iterations = cursor.iterations.saturating_add(1);
+        cursor.f = self
             .objective
             .value_gradient(self.x, self.gradient, self.tape, self.scratch);
-        if !(self.f.is_finite() && all_finite(self.x) && all_finite(self.gradient)) {
-            return Err(Error::NonFinite {
-                step: self.iterations,
-            });
+        let step = cursor.iterations;
+        if !(cursor.f.is_finite() && all_finite(self.x) && all_finite(self.gradient)) {
+            return Err(Error::NonFinite { step });
         }
-        if self.f_ref - self.f > self.config.descent * S::from_count(self.adaptations) {
-            let fall = self.f - f_prev;
+        if cursor.f_ref - cursor.f > cursor.config.descent * S::from_count(cursor.adaptations) {
+            let fall = cursor.f - f_prev;
             if fall != S::ZERO {
                 let sensitivity = dot(self.gradient, self.direction) / fall;
-                let alpha = self.alpha - self.config.eta * sensitivity;
+                let alpha = cursor.alpha - cursor.config.eta * sensitivity;
                 if !alpha.is_finite() {
-                    return Err(Error::NonFinite {
-                        step: self.iterations,
-                    });
+                    return Err(Error::NonFinite { step });
                 }
-                self.alpha = alpha;
+                cursor.alpha = alpha;
             }
-            self.f_ref = self.f;
-            self.adaptations = self.adaptations.saturating_add(1);
+            cursor.f_ref = cursor.f;
+            cursor.adaptations = cursor.adaptations.saturating_add(1);
         }
         Ok(())
     }
@@ -220,7 +277,7 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     }
     /// f(x_k)
     pub fn value(&self) -> S {
-        self.f
+        self.cursor.f
     }
     /// ∇f(x_k)
     pub fn gradient(&self) -> &[S] {
@@ -228,18 +285,18 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     }
     /// max |∇f(x_k)|; NaN if any entry is.
     pub fn gradient_max(&self) -> S {
-        Optimality::ResidualMax.value(self.f, self.gradient)
+        Optimality::ResidualMax.value(self.cursor.f, self.gradient)
     }
     /// The current learning rate.
     pub fn alpha(&self) -> S {
-        self.alpha
+        self.cursor.alpha
     }
     /// Iterations made.
     pub fn iterations(&self) -> usize {
-        self.iterations
+        self.cursor.iterations
     }
     /// Adaptations made.
     pub fn adaptations(&self) -> usize {
-        self.adaptations
+        self.cursor.adaptations
     }
 }

@@ -17,9 +17,9 @@
 use super::OlaStatus;
 use super::moments::{Moments, in_range};
 use crate::error::{Argument, Error, at_least, exact};
-use crate::integrator::split_mut;
-use crate::objective::{Objective, Optimality};
-use crate::scalar::{Scalar, all_finite, copy, dot};
+use crate::scalar::Scalar;
+use crate::slices::{all_finite, copy, dot, split_mut};
+use crate::system::objective::{Objective, Optimality};
 
 /// Whatever α₀ is, α never moves out of these bounds.
 const LEAST: f64 = 1e-12;

@@ -21,7 +21,7 @@ mod moments;
 mod newton_ola;
 mod windowed;
 
-pub use adam_ola::{AdamOla, OlaConfig, OlaStatus};
+pub use adam_ola::{AdamOla, OlaConfig, OlaCursor, OlaStatus};
 pub use guarded::{GuardedConfig, GuardedOla};
 pub use newton_ola::{NewtonConfig, NewtonOla};
 pub use windowed::{Window, WindowedOla, windowed_state_len};

@@ -16,9 +16,9 @@ use super::OlaStatus;
 use super::eigen::eigen;
 use super::moments::{Moments, in_range};
 use crate::error::{Argument, Error, at_least, exact};
-use crate::integrator::{split, split_mut};
-use crate::objective::{Objective, Optimality};
-use crate::scalar::{Scalar, add_scaled, all_finite, copy, dot};
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, all_finite, copy, dot, split, split_mut};
+use crate::system::objective::{Objective, Optimality};
 
 /// The parameters of N-OLA. One setting served every data set it was tried on.
 #[derive(Clone, Copy, Debug, PartialEq)]

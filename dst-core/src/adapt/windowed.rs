@@ -5,16 +5,14 @@
 //! adjoint, over checkpoints, gives ∂N/∂α through every step of the window, and α ← α − η·∂N/∂α. Truncated to one step
 //! this is S_k of [`AdamOla`](super::AdamOla).
 
-use super::adam_ola::OlaConfig;
-use crate::checkpoint::Store;
-use crate::crossing::Crossing;
+use super::adam_ola::{OlaConfig, OlaCursor};
 use crate::error::{Argument, Error, exact};
-use crate::integrator::{Euler, Integrator, split, split_mut};
+use crate::integrator::Euler;
 use crate::methods::{Adam, AdamUpdate};
-use crate::objective::{Objective, Optimality};
-use crate::scalar::{Scalar, copy};
-use crate::stop::Iterate;
-use crate::workspace::Workspace;
+use crate::scalar::Scalar;
+use crate::slices::{copy, split, split_mut};
+use crate::solve::{Crossing, Seeds, Workspace};
+use crate::system::objective::{Objective, Optimality};
 
 /// Entries of the state that [`WindowedOla`] keeps between windows: x, m and v.
 pub const fn windowed_state_len(dim: usize) -> usize {
@@ -46,18 +44,13 @@ pub enum Window<S> {
 
 /// Adam whose learning rate is adapted by the exact sensitivity of each window.
 ///
-/// Working memory is lent to each call, so a control loop can use it for other things in between.
+/// Each call takes its working memory from the caller, who may use it for other things in between.
 #[derive(Debug)]
 pub struct WindowedOla<'z, S, O> {
-    config: OlaConfig<S>,
+    cursor: OlaCursor<S>,
     method: Adam<O, S>,
     z: &'z mut [S],
     window: usize,
-    theta: [S; 3],
-    f_ref: Option<S>,
-    f: S,
-    iterations: usize,
-    adaptations: usize,
 }
 
 impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
@@ -71,29 +64,37 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
     ) -> Result<Self, Error> {
         config.check()?;
         exact(Argument::X0, objective.dim(), x0.len())?;
-        exact(
-            Argument::Memory,
-            windowed_state_len(objective.dim()),
-            z.len(),
-        )?;
-        let (x, moments) = split_mut(z, x0.len());
+        let ola = Self::from_parts(OlaCursor::new(config), objective, window, z)?;
+        let (x, moments) = split_mut(ola.z, x0.len());
         copy(x, x0);
         moments.fill(S::ZERO);
+        Ok(ola)
+    }
+
+    /// Goes on where [`cursor`](Self::cursor) was taken, with a `z` of the same content.
+    pub fn from_parts(
+        cursor: OlaCursor<S>,
+        objective: O,
+        window: usize,
+        z: &'z mut [S],
+    ) -> Result<Self, Error> {
+        let len = windowed_state_len(objective.dim());
+        exact(Argument::Memory, len, z.len())?;
         let update = AdamUpdate {
-            stability: config.stability,
+            stability: cursor.config.stability,
             start: S::ZERO,
         };
         Ok(Self {
-            config,
+            cursor,
             method: Adam::with_update(objective, update).stop_on(Optimality::Value),
             z,
             window: window.max(1),
-            theta: [config.alpha, config.beta1, config.beta2],
-            f_ref: None,
-            f: S::NAN,
-            iterations: 0,
-            adaptations: 0,
         })
+    }
+
+    /// Where the run stands, apart from its vectors.
+    pub fn cursor(&self) -> OlaCursor<S> {
+        self.cursor
     }
 
     /// The system that a window runs, to size the memory: `method().dims()`.
@@ -104,111 +105,85 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
     /// Runs one window: at most `budget` iterations, then, if it triggered, the backward sweep and the adaptation.
     /// α, f and the state are updated together, or, if an error comes, not at all. Each window looks at its first point
     /// again: one evaluation more than iterations.
-    pub fn advance<'m, St: Store<S>>(
+    pub fn advance<M: Workspace<S> + ?Sized>(
         &mut self,
         budget: usize,
-        memory: impl Into<Workspace<'m, S, St>>,
-    ) -> Result<Window<S>, Error>
-    where
-        S: 'm,
-    {
-        let workspace = memory.into();
+        memory: &mut M,
+    ) -> Result<Window<S>, Error> {
+        let OlaCursor {
+            config,
+            alpha,
+            iterations,
+            adaptations,
+            mut f_ref,
+            ..
+        } = self.cursor;
+        let theta = [alpha, config.beta1, config.beta2];
         let plan = |epsilon, limit| {
-            let time = S::from_count(self.iterations);
+            let time = S::from_count(iterations);
             Euler::new(S::ONE)
                 .until(epsilon)
                 .at_most(limit)
                 .from_time(time)
-                .crossing(Crossing::Paper)
         };
-        let Workspace {
-            rows,
-            params,
-            marks,
-            store,
-        } = workspace;
-        let f_ref = match self.f_ref {
-            Some(f_ref) => f_ref,
-            None => {
-                // Nothing has been evaluated yet: look at x0 without a step.
-                let lent = Workspace {
-                    rows: &mut *rows,
-                    params: &mut *params,
-                    marks: &mut [],
-                    store: (),
-                };
-                let mut run = plan(-S::MAX, 0).run(&self.method, &self.theta, self.z, lent)?;
-                run.advance(0)?.iterate().criterion
-            }
-        };
+        if f_ref.is_nan() {
+            // Nothing has been evaluated yet: look at x0 without a step.
+            let problem = plan(-S::MAX, 0).on(&self.method, &theta, self.z)?;
+            problem.start(memory)?;
+            f_ref = problem.advance(memory, 0)?.iterate().criterion;
+        }
         // Strictly below the threshold, as in Algorithm 2.
-        let threshold = (f_ref - self.config.descent * S::from_count(self.adaptations)).next_down();
-        let lent = Workspace {
-            rows,
-            params,
-            marks,
-            store,
-        };
-        let mut run = plan(threshold, budget).record(&self.method, &self.theta, self.z, lent)?;
-        let status = run.complete()?;
-        let (
-            triggered,
-            Iterate {
-                steps,
-                criterion: f,
-                ..
-            },
-        ) = (status.is_reached(), status.iterate());
-        let started = if triggered {
-            Some(run.begin_adjoint())
-        } else {
-            None
-        };
-        let window = match started {
-            None => Window::Open { steps },
-            Some(Err(Error::FlatCrossing { .. })) => Window::Flat { steps },
-            Some(Err(error)) => return Err(error),
-            Some(Ok((finish, count))) => {
-                let gradient = run.sweep(finish, count).truncated(self.window).finish()?;
-                let sensitivity = gradient.theta.first().copied().unwrap_or(S::ZERO);
-                if !(self.alpha() - self.config.eta * sensitivity).is_finite() {
-                    let step = self.iterations.saturating_add(steps);
-                    return Err(Error::NonFinite { step });
+        let threshold = (f_ref - config.descent * S::from_count(adaptations)).next_down();
+        let problem = plan(threshold, budget).on(&self.method, &theta, self.z)?;
+        problem.start(memory)?;
+        let status = problem.complete(memory)?;
+        let (triggered, now) = (status.is_reached(), status.iterate());
+        let (steps, f) = (now.steps, now.criterion);
+        let mut window = Window::Open { steps };
+        if triggered {
+            let seeds = Seeds::stop(Crossing::Paper).through(self.window);
+            window = match problem.adjoint(memory, seeds, usize::MAX) {
+                Err(Error::FlatCrossing { .. }) => Window::Flat { steps },
+                Err(error) => return Err(error),
+                Ok(_) => {
+                    let theta = problem.gradient(memory)?.theta;
+                    let sensitivity = theta.first().copied().unwrap_or(S::ZERO);
+                    Window::Adapted { steps, sensitivity }
                 }
-                return Ok(self.close(
-                    gradient.state,
-                    f_ref,
-                    f,
-                    Window::Adapted { steps, sensitivity },
-                ));
-            }
-        };
-        Ok(self.close(run.into_state(), f_ref, f, window))
+            };
+        }
+        if let Window::Adapted { sensitivity, .. } = window
+            && !(alpha - config.eta * sensitivity).is_finite()
+        {
+            let step = iterations.saturating_add(steps);
+            return Err(Error::NonFinite { step });
+        }
+        let state = problem.iterate(memory)?.state;
+        Ok(self.close(state, f_ref, f, window))
     }
 
     /// Takes over what a window has found.
     fn close(&mut self, state: &[S], f_ref: S, f: S, window: Window<S>) -> Window<S> {
         copy(self.z, state);
-        self.f = f;
+        let cursor = &mut self.cursor;
+        cursor.f = f;
+        cursor.f_ref = f;
         let steps = match window {
             Window::Open { steps } => {
-                self.f_ref = Some(f_ref);
+                cursor.f_ref = f_ref;
                 steps
             }
             Window::Flat { steps } => {
-                self.f_ref = Some(f);
-                self.adaptations = self.adaptations.saturating_add(1);
+                cursor.adaptations = cursor.adaptations.saturating_add(1);
                 steps
             }
             Window::Adapted { steps, sensitivity } => {
-                self.f_ref = Some(f);
-                self.adaptations = self.adaptations.saturating_add(1);
-                let [alpha, ..] = &mut self.theta;
-                *alpha -= self.config.eta * sensitivity;
+                cursor.adaptations = cursor.adaptations.saturating_add(1);
+                cursor.alpha -= cursor.config.eta * sensitivity;
                 steps
             }
         };
-        self.iterations = self.iterations.saturating_add(steps);
+        cursor.iterations = cursor.iterations.saturating_add(steps);
         window
     }
 
@@ -218,19 +193,18 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
     }
     /// f(x_k); NaN before the first window.
     pub fn value(&self) -> S {
-        self.f
+        self.cursor.f
     }
     /// The current learning rate.
     pub fn alpha(&self) -> S {
-        let [alpha, ..] = self.theta;
-        alpha
+        self.cursor.alpha
     }
     /// Iterations made.
     pub fn iterations(&self) -> usize {
-        self.iterations
+        self.cursor.iterations
     }
     /// Adaptations made.
     pub fn adaptations(&self) -> usize {
-        self.adaptations
+        self.cursor.adaptations
     }
 }

@@ -221,13 +221,11 @@ impl Row {
         if self.terms.last() == Some(&usize::MAX) {
             return Self::new(a);
         }
-        let (mut terms, mut left) = (self.terms, 1);
-        for term in &mut terms {
-            let here = *term;
-            *term = here - left;
-            left = here;
+        let [b1, b2, b3, b4] = self.terms;
+        Self {
+            a,
+            terms: [b1 - 1, b2 - b1, b3 - b2, b4 - b3],
         }
-        Self { a, terms }
     }
 
     /// `(t(l, a), r(l, a))`; `near` is a guess at `r`, used if it is large.
@@ -240,12 +238,14 @@ impl Row {
         {
             return cost(l, self.a, near);
         }
-        // The sum of the module's head, without branches.
-        let (mut t, mut r) = (l.saturating_sub(1), usize::from(l > 1));
-        for &b in self.terms.iter().take(TERMS - 1) {
-            t += l.saturating_sub(b);
-            r += usize::from(l > b);
-        }
+        // The sum of the module's head, without branches or a loop.
+        let [b1, b2, b3, _] = self.terms;
+        let t = l.saturating_sub(1)
+            + l.saturating_sub(b1)
+            + l.saturating_sub(b2)
+            + l.saturating_sub(b3);
+        let r =
+            usize::from(l > 1) + usize::from(l > b1) + usize::from(l > b2) + usize::from(l > b3);
         (t, r)
     }
 }

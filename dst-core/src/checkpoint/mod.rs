@@ -4,26 +4,26 @@
 //! first, and reversing step `k` needs `x_k`. With slots for `s` states some states have to be
 //! computed again. A [`Schedule`] decides during the run which states to store, and a
 //! [`Reversal`] then says what to load, advance, store and reverse. Neither touches a state: they
-//! are the accounting, integers only, in memory that the caller lends (one [`Mark`] per slot).
+//! are the accounting, integers only, over marks that the caller owns (one [`Mark`] per slot).
 //!
 //! ```
 //! # use dst_core::checkpoint::{Action, Mark, Schedule};
 //! let step = |x: u64| 3 * x + 1;
 //! let mut marks = [Mark::EMPTY; 3];
 //! let mut slots = [0; 3];
-//! let mut schedule = Schedule::new(&mut marks).unwrap();
+//! let mut schedule = Schedule::new(marks.len());
 //! let (mut n, mut previous, mut x) = (0, 0, 7);
 //! while x < 1_000_000 {
 //!     // x_{n-1} is about to be lost: the last moment to store it.
 //!     if schedule.next_save() < n {
-//!         slots[schedule.save()] = previous;
+//!         slots[schedule.save(&mut marks)] = previous;
 //!     }
 //!     (previous, x, n) = (x, step(x), n + 1);
 //! }
-//! let mut reversal = schedule.reverse(n);
+//! let mut reversal = schedule.reverse(&mut marks, n);
 //! let mut x = previous; // the state of step n - 1
 //! loop {
-//!     match reversal.next_action() {
+//!     match reversal.next_action(&mut marks) {
 //!         Action::Pull { step: k } => assert_eq!(x, (15 * 3u64.pow(k as u32) - 1) / 2),
 //!         Action::Load { slot, .. } => x = slots[slot],
 //!         Action::Save { slot, .. } => slots[slot] = x,
@@ -37,7 +37,7 @@
 //!
 //! No online rule is optimal at every length. Forward steps in all, as a multiple of the least
 //! number possible had the length been known ([`optimum`]), over *all* lengths from 30 to 10 000.
-//! *Late* is as above, and what [`Run`](crate::Run) does: `x_k` is stored just before step `k + 1`
+//! *Late* is as above, and what [`Problem::advance`](crate::Problem::advance) does: `x_k` is stored just before step `k + 1`
 //! is run. *Early* is before step `k`, for callers who keep no previous state, and costs a run that
 //! stops there.
 //!
@@ -62,9 +62,10 @@ mod schedule;
 mod store;
 
 pub use binomial::{advances, beta, optimum, repetitions, split};
-pub use reversal::{Action, Reversal, ReversalState};
-pub use schedule::{Schedule, ScheduleState};
-pub use store::{Slots, Store, StoreFault, Vacant};
+pub use reversal::{Action, Reversal};
+pub use schedule::Schedule;
+pub(crate) use store::Shape;
+pub use store::{Slots, Store, StoreFault};
 
 #[cfg(test)]
 mod tests;

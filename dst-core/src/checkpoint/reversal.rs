@@ -55,17 +55,11 @@ pub enum Action {
 
 /// The reversal of a run: says what to do next, until it is [`Action::Done`].
 ///
-/// From [`Schedule::reverse`](super::Schedule::reverse).
-#[derive(Debug)]
-pub struct Reversal<'m> {
-    /// A stack of marks: the first `len` are in use, the slots of the others are free.
-    marks: &'m mut [Mark],
-    state: ReversalState,
-}
-
-/// The counters of a [`Reversal`], without its marks.
+/// From [`Schedule::reverse`](super::Schedule::reverse), or [`Reversal::again`]. Plain data: the marks, a stack of which the
+/// first few are in use while the slots of the others are free, are passed to every call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReversalState {
+pub struct Reversal {
+    /// Marks in use.
     len: usize,
     /// Steps still to reverse.
     left: usize,
@@ -75,9 +69,9 @@ pub struct ReversalState {
     most: usize,
 }
 
-impl<'m> Reversal<'m> {
-    /// The first `len` marks are in use, in the order of their steps; `x_{n-1}` is at hand.
-    pub(super) fn new(marks: &'m mut [Mark], len: usize, n: usize) -> Self {
+impl Reversal {
+    /// The first `len` marks are in use, in the order of their steps; the state of step `at` is at hand.
+    pub(super) fn new(marks: &mut [Mark], len: usize, n: usize, at: usize) -> Self {
         for (i, mark) in marks.iter_mut().enumerate() {
             if i >= len {
                 // Never used: then no slot has ever been given up, and slot i is mark i's.
@@ -86,73 +80,90 @@ impl<'m> Reversal<'m> {
             mark.reps = 0;
             mark.best = 1;
         }
-        let state = ReversalState {
+        Self {
             len,
             left: n,
-            at: n.wrapping_sub(1),
+            at,
             most: n.min(1),
-        };
-        Self { marks, state }
+        }
     }
 
-    /// Everything but the marks: what to keep of a reversal whose marks are let go for a while.
+    /// Reverses the first `n` steps once more, of a run whose first `len` states are each in the slot of their number. With
+    /// `len` = 1, `x_0` alone, that takes [`advances`](super::advances)`(n, s)` steps; no state is at hand.
     #[must_use]
-    pub const fn state(&self) -> ReversalState {
-        self.state
+    pub fn again(marks: &mut [Mark], len: usize, n: usize) -> Self {
+        let len = len.min(marks.len());
+        for (i, mark) in marks.iter_mut().enumerate() {
+            *mark = Mark {
+                step: i,
+                slot: i as u32,
+                ..Mark::EMPTY
+            };
+        }
+        Self::new(marks, len, n, NOWHERE)
     }
 
-    /// Goes on with the marks as they were; `None` if there are fewer than are in use.
+    /// Reverses the first `n` steps only, of those that are left: marks beyond them are given up. No state is at hand.
     #[must_use]
-    pub fn resume(marks: &'m mut [Mark], state: ReversalState) -> Option<Self> {
-        (state.len <= marks.len()).then_some(Self { marks, state })
+    pub fn shorten(mut self, marks: &[Mark], n: usize) -> Self {
+        self.left = self.left.min(n);
+        self.at = NOWHERE;
+        self.give_up(marks, self.left);
+        self
+    }
+
+    /// True if the next action is to reverse the step of the working state.
+    #[must_use]
+    pub const fn is_at_hand(&self) -> bool {
+        self.left.wrapping_sub(1) == self.at && self.left > 0
     }
 
     /// The number of steps still to reverse.
     #[inline]
     #[must_use]
     pub const fn remaining(&self) -> usize {
-        self.state.left
+        self.left
     }
 
     /// The largest number of times that any one step has been run forward so far, the first
     /// sweep included.
     #[must_use]
     pub const fn max_repetitions(&self) -> usize {
-        self.state.most
+        self.most
     }
 
     /// The next thing to do; the caller does it before asking again.
     #[inline]
-    pub fn next_action(&mut self) -> Action {
+    pub fn next_action(&mut self, marks: &mut [Mark]) -> Action {
         // The position of the working state tells all: at the step to reverse, nowhere, at the
         // top mark, or between the two.
-        let Some(k) = self.state.left.checked_sub(1) else {
+        let Some(k) = self.left.checked_sub(1) else {
             return Action::Done;
         };
-        if self.state.at == k {
-            return self.pull(k);
+        if self.at == k {
+            return self.pull(marks, k);
         }
-        let slots = self.marks.len();
-        let Some((stack, free)) = self.marks.split_at_mut_checked(self.state.len) else {
+        let slots = marks.len();
+        let Some((stack, free)) = marks.split_at_mut_checked(self.len) else {
             return Action::Done;
         };
         let Some(top) = stack.last_mut() else {
-            self.state.left = 0;
+            self.left = 0;
             return Action::Done;
         };
-        if self.state.at == NOWHERE {
-            self.state.at = top.step;
+        if self.at == NOWHERE {
+            self.at = top.step;
             return Action::Load {
                 slot: top.slot as usize,
                 step: top.step,
             };
         }
-        let from = self.state.at;
+        let from = self.at;
         if from != top.step {
             // Just advanced to where a state is wanted.
             if let Some(mark) = free.first_mut() {
                 mark.step = from;
-                self.state.len += 1;
+                self.len += 1;
                 return Action::Save {
                     slot: mark.slot as usize,
                     step: from,
@@ -160,33 +171,35 @@ impl<'m> Reversal<'m> {
             }
         }
         let l = k - from + 1;
-        let a = slots - self.state.len + 1;
+        let a = slots - self.len + 1;
         let m = match free.first_mut() {
             None => l - 1,
             Some(next) => top.divide(l, a, next),
         };
         // The steps from here to there are run once more; those beyond keep their count.
         top.best += 1;
-        self.state.most = self.state.most.max(top.best as usize);
-        self.state.at = from + m;
-        Action::Advance {
-            from,
-            to: self.state.at,
-        }
+        self.most = self.most.max(top.best as usize);
+        self.at = from + m;
+        Action::Advance { from, to: self.at }
     }
 
     /// Reverses step `k` and frees the mark at it, if there is one.
     #[inline]
-    fn pull(&mut self, k: usize) -> Action {
-        self.state.left = k;
-        self.state.at = NOWHERE;
-        // A loop because the state of step n - 1 may have been stored for nothing.
-        while let Some(i) = self.state.len.checked_sub(1)
-            && self.marks.get(i).is_some_and(|m| m.step >= k)
-        {
-            self.state.len = i;
-        }
+    fn pull(&mut self, marks: &[Mark], k: usize) -> Action {
+        self.left = k;
+        self.at = NOWHERE;
+        self.give_up(marks, k);
         Action::Pull { step: k }
+    }
+
+    /// Frees the marks of step `k` and beyond; several, if the state of step `n - 1` has been stored for nothing.
+    #[inline]
+    fn give_up(&mut self, marks: &[Mark], k: usize) {
+        while let Some(i) = self.len.checked_sub(1)
+            && marks.get(i).is_some_and(|m| m.step >= k)
+        {
+            self.len = i;
+        }
     }
 }
 

@@ -35,9 +35,9 @@
 //! # Why it is cheap
 //!
 //! The step of the next save is known as soon as the last is done, and found by additions only,
-//! one round for each of the steps until then: a step of the run costs one comparison. (All
-//! rounds are made at the save: with 2 slots, 275 of them at 10^4 steps and 2821 at 10^6; with 3,
-//! 100 and 524. Who counts worst cases counts these.) The best
+//! one round for each of the steps until then: a step of the run costs one comparison. All
+//! rounds are made at the save. Worst case: one save loops 275 times with 2 slots at 10^4 steps and
+//! 2821 times at 10^6; with 3 slots 100 and 524 times. Include it when bounding the latency of a step. The best
 //! `j` obeys a recurrence from the bottom up, `best[i] = min(local[i], raised[i] + best[i - 1])`,
 //! in which nothing below mark `j - 1` changes when mark `j` goes. Marks that go are nearly
 //! always near the top: 1 to 7 from it on average, for up to 2000 slots. In phase 2 the marks
@@ -68,74 +68,42 @@ impl Mark {
 ///
 /// When the state of step [`next_save`](Self::next_save) is there and the run goes on, call
 /// [`save`](Self::save) and copy it to the slot; when the run stops, call
-/// [`reverse`](Self::reverse).
-#[derive(Debug)]
-pub struct Schedule<'m> {
-    /// The marks, of which the first `len` are in use.
-    marks: &'m mut [Mark],
-    state: ScheduleState,
-}
-
-/// The counters of a [`Schedule`], without its marks.
+/// [`reverse`](Self::reverse). The marks are the caller's, one for each slot, and are passed to every
+/// call: the schedule itself is plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScheduleState {
+pub struct Schedule {
+    /// Marks in use: the first `len`.
     len: usize,
-    /// Marks up to `base` are settled, in the order of their steps; the others form a ring whose
-    /// oldest is at `head`. In phase 3 all are settled.
+    /// Marks up to `base` are settled, in the order of their steps; the others form a ring. In phase 3 all are settled.
     base: usize,
+    /// The next mark to give up: in phase 2 the oldest of the ring, in phase 3 the best to lose.
     head: usize,
-    /// The step to store next and, in phase 3, the mark to give up for it.
+    /// The step to store next.
     next: usize,
-    victim: usize,
-    /// Where the look-ahead grows.
-    near: usize,
+    /// `beta(s, 7)`: beyond it the rule looks further ahead.
     far: usize,
 }
 
-impl ScheduleState {
-    /// Nothing stored yet.
-    pub(crate) const NEW: Self = Self {
+impl Schedule {
+    /// All zeros: what a memory holds before its first run.
+    pub(crate) const IDLE: Self = Self {
         len: 0,
         base: 0,
-        head: 1,
+        head: 0,
         next: 0,
-        victim: 0,
-        near: 0,
         far: 0,
     };
-}
 
-impl<'m> Schedule<'m> {
-    /// A schedule for as many slots as there are marks (at most 2^32 - 1); `None` if none.
+    /// A schedule for this many slots (at most 2^32 - 1). Without a slot it never asks for a state.
     #[must_use]
-    pub fn new(marks: &'m mut [Mark]) -> Option<Self> {
-        let slots = marks.len().min(u32::MAX as usize);
-        let marks = marks.get_mut(..slots)?;
-        let longest = |r| beta(slots, r);
-        let state = ScheduleState {
-            near: longest(3),
-            far: longest(7),
-            ..ScheduleState::NEW
-        };
-        (slots > 0).then_some(Self { marks, state })
-    }
-
-    /// Everything but the marks: what to keep of a schedule whose marks are let go for a while.
-    #[must_use]
-    pub const fn state(&self) -> ScheduleState {
-        self.state
-    }
-
-    /// Goes on with the marks as they were; `None` if there are fewer than are in use, or none.
-    #[must_use]
-    pub fn resume(marks: &'m mut [Mark], state: ScheduleState) -> Option<Self> {
-        (state.len.max(1) <= marks.len()).then_some(Self { marks, state })
-    }
-
-    /// The number of slots.
-    #[must_use]
-    pub const fn slots(&self) -> usize {
-        self.marks.len()
+    pub const fn new(slots: usize) -> Self {
+        Self {
+            len: 0,
+            base: 0,
+            head: 1,
+            next: if slots == 0 { NEVER } else { 0 },
+            far: beta(slots, 7),
+        }
     }
 
     /// The step whose state is to be stored next; `usize::MAX` if none ever.
@@ -146,42 +114,37 @@ impl<'m> Schedule<'m> {
     #[inline]
     #[must_use]
     pub const fn next_save(&self) -> usize {
-        self.state.next
-    }
-
-    /// Are all states stored so far, each in the slot of its number?
-    pub(crate) const fn stores_all(&self) -> bool {
-        self.state.len == self.state.next
+        self.next
     }
 
     /// Takes note that the state of step [`next_save`](Self::next_save) is being stored, and
     /// returns the slot to write it to.
-    pub fn save(&mut self) -> usize {
-        let step = self.state.next;
-        if self.state.len < self.marks.len() {
-            self.grow(step)
-        } else if self.state.base + 1 < self.state.len {
-            self.fill(step)
+    pub fn save(&mut self, marks: &mut [Mark]) -> usize {
+        let step = self.next;
+        if self.len < marks.len() {
+            self.grow(marks, step)
+        } else if self.base + 1 < self.len {
+            self.fill(marks, step)
         } else if step != NEVER {
-            self.replace(step)
+            self.replace(marks, step)
         } else {
             0
         }
     }
 
     /// Phase 1: a free slot.
-    fn grow(&mut self, step: usize) -> usize {
-        let slot = self.state.len;
-        if let Some(mark) = self.marks.get_mut(slot) {
+    fn grow(&mut self, marks: &mut [Mark], step: usize) -> usize {
+        let slot = self.len;
+        if let Some(mark) = marks.get_mut(slot) {
             *mark = Mark {
                 step,
                 slot: slot as u32,
                 ..Mark::EMPTY
             };
         }
-        self.state.len += 1;
+        self.len += 1;
         // With one slot, x_0 stays for ever.
-        self.state.next = if self.marks.len() == 1 {
+        self.next = if marks.len() == 1 {
             NEVER
         } else {
             step.saturating_add(1)
@@ -190,29 +153,27 @@ impl<'m> Schedule<'m> {
     }
 
     /// Phase 2: over the oldest mark that is not settled.
-    fn fill(&mut self, step: usize) -> usize {
+    fn fill(&mut self, marks: &mut [Mark], step: usize) -> usize {
         let mut slot = 0;
-        if let Some(mark) = self.marks.get_mut(self.state.head) {
+        if let Some(mark) = marks.get_mut(self.head) {
             mark.step = step;
             slot = mark.slot as usize;
         }
         self.turn();
-        self.state.next = step.saturating_add(1);
+        self.next = step.saturating_add(1);
         // May the next one go? The segment below it would then reach to its successor, which is
         // one step further, and may be s - base + 1 long.
-        let step_of = |i| self.marks.get(i).map_or(0, |m: &Mark| m.step);
-        if step_of(self.state.head) - step_of(self.state.base) > self.state.len - self.state.base {
+        let step_of = |i| marks.get(i).map_or(0, |m: &Mark| m.step);
+        if step_of(self.head) - step_of(self.base) > self.len - self.base {
             // No, it settles. Those between move up; seldom enough not to matter.
-            let cells = Cell::from_mut(&mut *self.marks).as_slice_of_cells();
-            let between = cells
-                .get(self.state.base + 1..=self.state.head)
-                .unwrap_or_default();
+            let cells = Cell::from_mut(&mut *marks).as_slice_of_cells();
+            let between = cells.get(self.base + 1..=self.head).unwrap_or_default();
             between.windows(2).rev().for_each(exchange);
-            self.state.base += 1;
+            self.base += 1;
             self.turn();
-            if self.state.base + 1 == self.state.len {
-                self.survey(0);
-                self.plan();
+            if self.base + 1 == self.len {
+                survey(marks, 0);
+                self.plan(marks);
             }
         }
         slot
@@ -220,18 +181,14 @@ impl<'m> Schedule<'m> {
 
     /// Makes the next mark of the ring the oldest.
     const fn turn(&mut self) {
-        let next = self.state.head + 1;
-        self.state.head = if next < self.state.len {
-            next
-        } else {
-            self.state.base + 1
-        };
+        let next = self.head + 1;
+        self.head = if next < self.len { next } else { self.base + 1 };
     }
 
     /// Phase 3: over the mark that is best to lose.
-    fn replace(&mut self, step: usize) -> usize {
-        let victim = self.state.victim;
-        let cells = Cell::from_mut(&mut *self.marks).as_slice_of_cells();
+    fn replace(&mut self, marks: &mut [Mark], step: usize) -> usize {
+        let victim = self.head;
+        let cells = Cell::from_mut(&mut *marks).as_slice_of_cells();
         let upper = cells.get(victim..).unwrap_or_default();
         upper.windows(2).for_each(exchange);
         let mut slot = 0;
@@ -243,51 +200,21 @@ impl<'m> Schedule<'m> {
                 ..Mark::EMPTY
             });
         }
-        self.survey(victim.saturating_sub(1));
-        self.plan();
+        survey(marks, victim.saturating_sub(1));
+        self.plan(marks);
         slot as usize
     }
 
-    /// Brings `cost`, `reps` and `best` up to date, from mark `first` to the last but one.
-    fn survey(&mut self, first: usize) {
-        let mut wide = Row::new(self.marks.len() - first + 1);
-        let cells = Cell::from_mut(&mut *self.marks).as_slice_of_cells();
-        let mut below = first
-            .checked_sub(1)
-            .and_then(|i| cells.get(i))
-            .map(Cell::get);
-        for pair in cells.get(first..).unwrap_or_default().windows(2) {
-            let [here, above] = pair else { continue };
-            let mut mark = here.get();
-            let row = wide.below();
-            let l = above.get().step - mark.step;
-            let (t, r) = row.cost(l, mark.guess());
-            mark.cost = t;
-            mark.reps = (r as u32) & !HERE;
-            mark.best = NO_VICTIM;
-            if let Some(low) = below {
-                let joint = l + (mark.step - low.step);
-                let (joint, _) = wide.cost(joint, low.guess());
-                let (raised, _) = wide.cost(l, r);
-                let local = joint.wrapping_sub(low.cost).wrapping_sub(t) as isize;
-                let deeper = low.best.saturating_add(raised.wrapping_sub(t) as isize);
-                mark.best = deeper.min(local);
-                if local < deeper || local == deeper && row.slots() > TIES {
-                    mark.reps |= HERE;
-                }
-            }
-            here.set(mark);
-            below = Some(mark);
-            wide = row;
-        }
-    }
-
     /// Finds the next step to store and the mark to give up for it.
-    fn plan(&mut self) {
-        let [.., under, top] = &*self.marks else {
+    fn plan(&mut self, marks: &[Mark]) {
+        let [.., under, top] = marks else {
             return;
         };
         let length = top.step - under.step;
+        // Where the look-ahead grows: at beta(s, 3), by its formula, and at beta(s, 7).
+        let s = marks.len();
+        let product = (s + 1).saturating_mul(s + 2).saturating_mul(s + 3);
+        let (near, far) = (product / 6, self.far);
         // Both t(d, 2) and t(length + d, 2) - t(length, 2) grow by a slope r with d, and r grows
         // by one whenever the length passes beta(2, r).
         let (mut fresh, mut r, mut end) = (0usize, 0usize, 1usize);
@@ -309,15 +236,15 @@ impl<'m> Schedule<'m> {
             fresh += r;
             moved += q;
             // Twice the look-ahead h: a run that goes on after step k has k + 1 steps at least.
-            let ahead = 2 + usize::from(k >= self.state.near) + usize::from(k >= self.state.far);
+            let ahead = 2 + usize::from(k >= near) + usize::from(k >= far);
             let won = d.saturating_mul(d - 1 + ahead);
             let deep = (under.best.saturating_add_unsigned(fresh)).max(0) as usize;
             if won > deep.min(moved).saturating_mul(2) || k == NEVER {
-                self.state.next = k;
-                self.state.victim = if deep <= moved {
-                    self.best_victim()
+                self.next = k;
+                self.head = if deep <= moved {
+                    self.best_victim(marks)
                 } else {
-                    self.state.len - 1
+                    self.len - 1
                 };
                 return;
             }
@@ -325,8 +252,8 @@ impl<'m> Schedule<'m> {
     }
 
     /// The mark below the last one that is best to lose.
-    fn best_victim(&self) -> usize {
-        let lower = self.marks.get(1..self.state.len - 1).unwrap_or_default();
+    fn best_victim(&self, marks: &[Mark]) -> usize {
+        let lower = marks.get(1..self.len - 1).unwrap_or_default();
         let kept = lower
             .iter()
             .rev()
@@ -338,33 +265,33 @@ impl<'m> Schedule<'m> {
     /// The number of forward steps in all, those of the first sweep included, if the run stops
     /// after `n` steps with the states stored so far. Saturates.
     #[must_use]
-    pub fn forward_steps(&self, n: usize) -> usize {
+    pub fn forward_steps(&self, marks: &[Mark], n: usize) -> usize {
         let mut total = n;
-        self.segments(n, |t, _| total = total.saturating_add(t));
+        self.segments(marks, n, |t, _| total = total.saturating_add(t));
         total
     }
 
     /// The largest number of times that any one step is run forward, the first sweep included, if
     /// the run stops after `n` steps with the states stored so far.
     #[must_use]
-    pub fn max_repetitions(&self, n: usize) -> usize {
+    pub fn max_repetitions(&self, marks: &[Mark], n: usize) -> usize {
         let mut most = 0;
-        self.segments(n, |_, r| most = most.max(r));
+        self.segments(marks, n, |_, r| most = most.max(r));
         if n == 0 { 0 } else { most.saturating_add(1) }
     }
 
     /// `t` and `r` of every segment that is left to reverse after step `n - 1`.
-    fn segments(&self, n: usize, mut each: impl FnMut(usize, usize)) {
-        let part = |from, to| self.marks.get(from..to).unwrap_or_default().iter();
-        let ring = (self.state.base + 1).min(self.state.len);
-        let head = self.state.head.clamp(ring, self.state.len.max(ring));
-        let marks = part(0, ring)
-            .chain(part(head, self.state.len))
+    fn segments(&self, marks: &[Mark], n: usize, mut each: impl FnMut(usize, usize)) {
+        let part = |from, to| marks.get(from..to).unwrap_or_default().iter();
+        let ring = (self.base + 1).min(self.len);
+        let head = self.head.clamp(ring, self.len.max(ring));
+        let in_order = part(0, ring)
+            .chain(part(head, self.len))
             .chain(part(ring, head));
         let end = n.saturating_sub(1);
-        let mut a = self.slots();
+        let mut a = marks.len();
         let mut from = None;
-        for step in marks.map(|m| m.step.min(end)).chain([end]) {
+        for step in in_order.map(|m| m.step.min(end)).chain([end]) {
             if let Some(start) = from {
                 let (t, r) = Row::new(a).cost(step - start, 0);
                 each(t, r);
@@ -379,22 +306,58 @@ impl<'m> Schedule<'m> {
     /// The state of step `n - 1` has to be in the working buffer, from which that step is
     /// reversed first.
     #[must_use]
-    pub fn reverse(self, n: usize) -> Reversal<'m> {
-        if let Some(ring) = self.marks.get_mut(self.state.base + 1..self.state.len) {
-            let turn = self
-                .state
-                .head
-                .saturating_sub(self.state.base + 1)
-                .min(ring.len());
+    pub fn reverse(self, marks: &mut [Mark], n: usize) -> Reversal {
+        if let Some(ring) = marks.get_mut(self.base + 1..self.len) {
+            let turn = self.head.saturating_sub(self.base + 1).min(ring.len());
             // By reversals: a library rotation is twice the code of all the rest.
             if let Some((before, after)) = ring.split_at_mut_checked(turn) {
-                before.reverse();
-                after.reverse();
+                flip(before);
+                flip(after);
             }
-            ring.reverse();
+            flip(ring);
         }
-        Reversal::new(self.marks, self.state.len, n)
+        Reversal::new(marks, self.len, n, n.wrapping_sub(1))
     }
+}
+
+/// Brings `cost`, `reps` and `best` up to date, from mark `first` to the last but one.
+fn survey(marks: &mut [Mark], first: usize) {
+    let mut wide = Row::new(marks.len() - first + 1);
+    let cells = Cell::from_mut(marks).as_slice_of_cells();
+    let mut below = first
+        .checked_sub(1)
+        .and_then(|i| cells.get(i))
+        .map(Cell::get);
+    for pair in cells.get(first..).unwrap_or_default().windows(2) {
+        let [here, above] = pair else { continue };
+        let mut mark = here.get();
+        let row = wide.below();
+        let l = above.get().step - mark.step;
+        let (t, r) = row.cost(l, mark.guess());
+        mark.cost = t;
+        mark.reps = (r as u32) & !HERE;
+        mark.best = NO_VICTIM;
+        if let Some(low) = below {
+            let joint = l + (mark.step - low.step);
+            let (joint, _) = wide.cost(joint, low.guess());
+            let (raised, _) = wide.cost(l, r);
+            let local = joint.wrapping_sub(low.cost).wrapping_sub(t) as isize;
+            let deeper = low.best.saturating_add(raised.wrapping_sub(t) as isize);
+            mark.best = deeper.min(local);
+            if local < deeper || local == deeper && row.slots() > TIES {
+                mark.reps |= HERE;
+            }
+        }
+        here.set(mark);
+        below = Some(mark);
+        wide = row;
+    }
+}
+
+/// Reverses the order; one copy of the code for three calls.
+#[inline(never)]
+fn flip(marks: &mut [Mark]) {
+    marks.reverse();
 }
 
 /// Exchanges two neighbours; over all pairs of a slice in order, its first entry moves to the end and the others one down. A

@@ -1,166 +1,151 @@
-//! Where checkpoints live: memory, or anything that can save and load a state by slot number.
+//! The checkpoint slots: memory, or anything that can save and load a state by slot number.
 
-use core::mem::take;
 use core::ops::Range;
 
-use crate::error::{Argument, Error, at_least};
-use crate::integrator::{split, split_mut};
-use crate::scalar::{Scalar, copy};
+use crate::scalar::Scalar;
+use crate::slices::{cells, split, split_mut, transfer};
 
 /// A slot could not be saved or loaded (external memory, flash, a bus).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct StoreFault;
 
-/// Keeps states by slot number.
-pub trait Store<S: Scalar> {
-    /// Prepares for `slots` states of length `state`, each with a step record of length `record`. Returns whether
-    /// records will be kept too: where they are, their steps need no second evaluation. Called again, with the same lengths,
-    /// when a suspended run is resumed: what is stored must then stay.
-    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error>;
+/// A place for states outside of the memory: flash, external RAM, a file.
+pub trait Store<S> {
+    /// Keeps a state in a slot, over what was there.
+    fn save(&mut self, slot: usize, state: &[S]) -> Result<(), StoreFault>;
 
-    /// Keeps a state (and its record, if it said so) in a slot, over what was there.
-    fn save(&mut self, slot: usize, state: &[S], record: &[S]) -> Result<(), StoreFault>;
+    /// Brings back the state that was saved last in a slot.
+    fn load(&mut self, slot: usize, state: &mut [S]) -> Result<(), StoreFault>;
+}
 
-    /// Brings back what was saved last in a slot.
-    fn load(&mut self, slot: usize, state: &mut [S], record: &mut [S]) -> Result<(), StoreFault>;
+/// Checkpoint slots.
+///
+/// In memory a state is written into its slot and read there, never copied, as long as slots are free. A store costs a
+/// copy for every state that it keeps.
+pub enum Slots<'m, S> {
+    /// Equal pieces of one slice: a state each or, where it is long enough, a state and the record of its step, which
+    /// then need not be evaluated again.
+    Memory(&'m mut [S]),
+    /// A store.
+    Store(&'m mut dyn Store<S>),
+}
 
-    /// What was saved last in a slot, where it is: for stores that have their slots in memory, and keep records.
-    fn lend(&self, slot: usize) -> Option<(&[S], &[S])> {
-        let _ = slot;
-        None
-    }
-
-    /// The slots from this one on, for a run that writes its states into them itself: for stores that [lend](Self::lend).
-    fn vacate(&mut self, from: usize) -> Option<Vacant<'_, S>> {
-        let _ = from;
-        None
+impl<S> core::fmt::Debug for Slots<'_, S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Memory(_) => "Memory",
+            Self::Store(_) => "Store",
+        })
     }
 }
 
-/// Slots that are free, one after the other: each a state and its record.
-#[derive(Debug)]
-pub struct Vacant<'a, S> {
-    memory: &'a mut [S],
-    state: usize,
-    record: usize,
+/// The lengths of what lies in a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Length of a state.
+    pub(crate) states: usize,
+    /// Length of a record that is kept beside it, or zero.
+    pub(crate) record: usize,
 }
 
-impl<'a, S> Vacant<'a, S> {
-    /// Slots of these lengths, back to back.
-    pub const fn new(memory: &'a mut [S], state: usize, record: usize) -> Self {
-        Self {
-            memory,
-            state,
-            record,
+impl Shape {
+    /// Numbers of one slot.
+    pub(crate) fn stride(self) -> usize {
+        self.states.saturating_add(self.record)
+    }
+
+    /// The place of a slot in memory.
+    fn range(self, slot: usize) -> Range<usize> {
+        // The sum of all slots fits into the memory.
+        let start = slot.wrapping_mul(self.stride());
+        start..start.wrapping_add(self.stride())
+    }
+
+    /// State and record in a slot.
+    #[inline]
+    pub(crate) fn read<S>(self, memory: &[S], slot: usize) -> (&[S], &[S]) {
+        split(
+            memory.get(self.range(slot)).unwrap_or_default(),
+            self.states,
+        )
+    }
+
+    /// State and record in a slot, to be written.
+    #[inline]
+    pub(crate) fn write<S>(self, memory: &mut [S], slot: usize) -> (&mut [S], &mut [S]) {
+        let slot = memory.get_mut(self.range(slot)).unwrap_or_default();
+        split_mut(slot, self.states)
+    }
+}
+
+impl<S> Slots<'_, S> {
+    /// The same slots, for a shorter time.
+    #[inline(always)]
+    pub(crate) fn reborrow(&mut self) -> Slots<'_, S> {
+        match self {
+            Self::Memory(memory) => Slots::Memory(memory),
+            Self::Store(store) => Slots::Store(&mut **store),
+        }
+    }
+}
+
+impl<S> Slots<'_, S> {
+    /// State and record in this slot, or in these rows where there is no such slot, or no room for records in it.
+    #[inline(always)]
+    pub(crate) fn at<'a>(
+        &'a self,
+        shape: Shape,
+        slot: usize,
+        row: &'a [S],
+        record: &'a [S],
+    ) -> (&'a [S], &'a [S]) {
+        match self {
+            Self::Memory(memory) if slot != usize::MAX => {
+                let (state, kept) = shape.read(memory, slot);
+                (state, if shape.record > 0 { kept } else { record })
+            }
+            _ => (row, record),
         }
     }
 
-    /// Are there so many, of these lengths?
-    pub(crate) fn holds(&self, slots: usize, state: usize, record: usize) -> bool {
-        let needed = slots.saturating_mul(state.saturating_add(record));
-        (self.state, self.record) == (state, record) && needed <= self.memory.len()
-    }
-
-    /// Takes the next one; of no length, if there is none.
-    pub(crate) fn next_slot(&mut self) -> (&'a mut [S], &'a mut [S]) {
-        let (state, rest) = split_mut(take(&mut self.memory), self.state);
-        let (record, rest) = split_mut(rest, self.record);
-        self.memory = rest;
-        (state, record)
-    }
-}
-
-/// Slots in memory: equal pieces of one slice.
-#[derive(Debug)]
-pub struct Slots<'m, S> {
-    memory: &'m mut [S],
-    stride: usize,
-    state: usize,
-    keeps_records: bool,
-}
-
-impl<'m, S: Scalar> Slots<'m, S> {
-    /// Over this memory; it is divided when a run starts.
-    pub fn new(memory: &'m mut [S]) -> Self {
-        Self {
-            memory,
-            stride: 0,
-            state: 0,
-            keeps_records: false,
+    /// The same with the record to be written.
+    #[inline(always)]
+    pub(crate) fn at_mut<'a>(
+        &'a mut self,
+        shape: Shape,
+        slot: usize,
+        row: &'a [S],
+        record: &'a mut [S],
+    ) -> (&'a [S], &'a mut [S]) {
+        match self {
+            Self::Memory(memory) if slot != usize::MAX => {
+                let (state, kept) = shape.write(memory, slot);
+                (state, if shape.record > 0 { kept } else { record })
+            }
+            _ => (row, record),
         }
     }
-
-    /// Where a slot is.
-    fn range(&self, slot: usize) -> Option<Range<usize>> {
-        let start = slot.checked_mul(self.stride)?;
-        Some(start..start.checked_add(self.stride)?)
-    }
-
-    fn slot(&mut self, slot: usize) -> Result<(&mut [S], &mut [S]), StoreFault> {
-        let range = self.range(slot).ok_or(StoreFault)?;
-        let slot = self.memory.get_mut(range).ok_or(StoreFault)?;
-        Ok(split_mut(slot, self.state))
-    }
 }
 
-impl<S: Scalar> Store<S> for Slots<'_, S> {
-    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error> {
-        at_least(
-            Argument::Slots,
-            slots.saturating_mul(state),
-            self.memory.len(),
-        )?;
-        let with_record = state.saturating_add(record);
-        self.keeps_records = slots.saturating_mul(with_record) <= self.memory.len();
-        self.stride = if self.keeps_records {
-            with_record
-        } else {
-            state
-        };
-        self.state = state;
-        Ok(self.keeps_records)
-    }
-
-    fn save(&mut self, slot: usize, state: &[S], record: &[S]) -> Result<(), StoreFault> {
-        let (to_state, to_record) = self.slot(slot)?;
-        copy(to_state, state);
-        copy(to_record, record);
-        Ok(())
-    }
-
-    fn load(&mut self, slot: usize, state: &mut [S], record: &mut [S]) -> Result<(), StoreFault> {
-        let (from_state, from_record) = self.slot(slot)?;
-        copy(state, from_state);
-        copy(record, from_record);
-        Ok(())
-    }
-
-    fn lend(&self, slot: usize) -> Option<(&[S], &[S])> {
-        Some(split(self.memory.get(self.range(slot)?)?, self.state))
-    }
-
-    fn vacate(&mut self, from: usize) -> Option<Vacant<'_, S>> {
-        let (state, record) = (self.state, self.stride.checked_sub(self.state)?);
-        let memory = self.memory.get_mut(self.range(from)?.start..)?;
-        Some(Vacant::new(memory, state, record))
-    }
-}
-
-impl<S: Scalar, T: Store<S> + ?Sized> Store<S> for &mut T {
-    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error> {
-        (**self).prepare(slots, state, record)
-    }
-    fn save(&mut self, slot: usize, state: &[S], record: &[S]) -> Result<(), StoreFault> {
-        (**self).save(slot, state, record)
-    }
-    fn load(&mut self, slot: usize, state: &mut [S], record: &mut [S]) -> Result<(), StoreFault> {
-        (**self).load(slot, state, record)
-    }
-    fn lend(&self, slot: usize) -> Option<(&[S], &[S])> {
-        (**self).lend(slot)
-    }
-    fn vacate(&mut self, from: usize) -> Option<Vacant<'_, S>> {
-        (**self).vacate(from)
+impl<S: Scalar> Slots<'_, S> {
+    /// Keeps a state and, where there is room for it, its record.
+    #[inline(always)]
+    pub(crate) fn save(
+        &mut self,
+        shape: Shape,
+        slot: usize,
+        state: &mut [S],
+        record: &mut [S],
+    ) -> Result<(), StoreFault> {
+        match self {
+            Self::Memory(memory) => {
+                let (to_state, to_record) = shape.write(memory, slot);
+                transfer(cells(to_state), cells(state));
+                transfer(cells(to_record), cells(record));
+                Ok(())
+            }
+            Self::Store(store) => store.save(slot, state),
+        }
     }
 }

@@ -9,23 +9,26 @@ use std::vec::Vec;
 fn run(s: usize, n: usize, late: bool) -> usize {
     let mut marks = vec![Mark::EMPTY; s];
     let mut slots: Vec<Option<usize>> = vec![None; s];
-    let mut schedule = Schedule::new(&mut marks).unwrap();
+    let mut schedule = Schedule::new(marks.len());
     let mut runs = vec![0usize; n];
     for (k, count) in runs.iter_mut().enumerate() {
         // Step k is about to be run: x_k is the current state, x_{k-1} the previous one.
         let at_hand = if late { k.checked_sub(1) } else { Some(k) };
         if Some(schedule.next_save()) == at_hand {
-            slots[schedule.save()] = at_hand;
+            slots[schedule.save(&mut marks)] = at_hand;
             assert!(Some(schedule.next_save()) > at_hand);
         }
         *count += 1;
     }
-    let (expected, most) = (schedule.forward_steps(n), schedule.max_repetitions(n));
-    let mut reversal = schedule.reverse(n);
+    let (expected, most) = (
+        schedule.forward_steps(&marks, n),
+        schedule.max_repetitions(&marks, n),
+    );
+    let mut reversal = schedule.reverse(&mut marks, n);
     let (mut total, mut left, mut state) = (n, n, n.checked_sub(1));
     loop {
         assert_eq!(reversal.remaining(), left);
-        match reversal.next_action() {
+        match reversal.next_action(&mut marks) {
             Action::Pull { step } => {
                 assert_eq!(Some(step), state, "s={s} n={n}");
                 assert_eq!(step + 1, left);
@@ -54,7 +57,7 @@ fn run(s: usize, n: usize, late: bool) -> usize {
         }
     }
     assert_eq!(left, 0);
-    assert_eq!(reversal.next_action(), Action::Done);
+    assert_eq!(reversal.next_action(&mut marks), Action::Done);
     assert_eq!(
         reversal.max_repetitions(),
         runs.iter().copied().max().unwrap_or(0),
@@ -97,7 +100,7 @@ fn short_runs_repeat_nothing() {
             assert_eq!(run(s, n, true), n);
         }
     }
-    assert!(Schedule::new(&mut []).is_none());
+    assert_eq!(Schedule::new(0).next_save(), usize::MAX);
     // One slot leaves no choice.
     for n in 0..60 {
         assert_eq!(run(1, n, true), optimum(n, 1));
@@ -124,8 +127,8 @@ fn the_greedy_phase_does_what_it_says() {
                 .map(|(i, (m, end))| advances(end - m.0, s - i))
                 .sum::<usize>()
         };
-        let mut lent = vec![Mark::EMPTY; s];
-        let mut schedule = Schedule::new(&mut lent).unwrap();
+        let mut own = vec![Mark::EMPTY; s];
+        let mut schedule = Schedule::new(own.len());
         let mut marks: Vec<(usize, usize)> = Vec::new();
         for k in 0..1500 {
             let r = repetitions(k + 1, s);
@@ -152,7 +155,7 @@ fn the_greedy_phase_does_what_it_says() {
                 assert_eq!(wanted.is_some(), schedule.next_save() == k, "s={s} k={k}");
             }
             if schedule.next_save() == k {
-                let slot = schedule.save();
+                let slot = schedule.save(&mut own);
                 assert!(wanted.is_none_or(|w| w == slot), "s={s} k={k}");
                 marks.retain(|m| m.1 != slot);
                 marks.push((k, slot));
@@ -164,14 +167,14 @@ fn the_greedy_phase_does_what_it_says() {
 /// Mean and largest ratio to the optimum, for all run lengths in 30..=10_000.
 fn ratios(s: usize, late: bool) -> (f64, f64) {
     let mut marks = vec![Mark::EMPTY; s];
-    let mut schedule = Schedule::new(&mut marks).unwrap();
+    let mut schedule = Schedule::new(marks.len());
     let (mut sum, mut most) = (0.0f64, 0.0f64);
     for n in 1..=10_000usize {
         if schedule.next_save() < n - usize::from(late) {
-            schedule.save();
+            schedule.save(&mut marks);
         }
         if n >= 30 {
-            let steps = schedule.forward_steps(n);
+            let steps = schedule.forward_steps(&marks, n);
             if n % 997 == 0 {
                 assert_eq!(steps, run(s, n, late));
             }

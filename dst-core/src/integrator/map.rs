@@ -5,13 +5,15 @@
 //! λ − (λ − Fᵀλ) would lose digits that Fᵀλ has. Time counts the steps: h = 1.
 
 use super::Integrator;
-use crate::scalar::{Scalar, all_finite, copy};
+use crate::scalar::Scalar;
+use crate::slices::{all_finite, copy};
+use crate::solve::Plan;
 use crate::system::{Bar, Direction, Point, Reading, Seed, System};
 
 /// x⁺ = F(θ, x, t), where the system's `rate` is F. One evaluation per step, t_k = t0 + k.
 ///
 /// ```
-/// use dst_core::{Integrator, Map, Memory, formula};
+/// use dst_core::{Map, Memory, formula};
 /// // x⁺ = θx from 1 until x ≤ 0.1: with θ = ½, four steps.
 /// let halving = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0]);
 /// let mut memory = Memory::<f64, 1, 1, 4>::new();
@@ -23,9 +25,16 @@ use crate::system::{Bar, Direction, Point, Reading, Seed, System};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Map;
 
+impl Map {
+    /// The plan to run until J ≤ ε for the first time.
+    pub fn until<S: Scalar>(self, epsilon: S) -> Plan<S, Self> {
+        Plan::new(self, epsilon)
+    }
+}
+
 impl<S: Scalar> Integrator<S> for Map {
     const STAGES: usize = 1;
-    const REPLACES: bool = true;
+    const MAP: bool = true;
 
     #[inline(always)]
     fn step_size(&self) -> S {
@@ -70,6 +79,7 @@ impl<S: Scalar> Integrator<S> for Map {
             Bar {
                 theta: theta_bar,
                 x: lambda,
+                t: None,
             },
             scratch,
         );
@@ -87,10 +97,5 @@ impl<S: Scalar> Integrator<S> for Map {
         scratch: &mut [S],
     ) -> Reading<S> {
         system.pushforward(at, record, along, next, scratch)
-    }
-
-    #[inline(always)]
-    fn descent(&self, x: S, rate: S) -> S {
-        x - rate
     }
 }

@@ -7,22 +7,15 @@
 //! A step leaves a *record*: the tape of its first evaluation, then stage states and tapes of the others.
 //! The record is what the transpose and the tangent read.
 
-mod euler;
-mod heun;
 mod map;
-mod rk4;
 mod runge_kutta;
 mod symplectic;
 
-pub use euler::{Euler, EulerTableau};
-pub use heun::{Heun, HeunTableau};
 pub use map::Map;
-pub use rk4::{Rk4, Rk4Tableau};
-pub use runge_kutta::{RungeKutta, Tableau};
+pub use runge_kutta::{Euler, Heun, Rk4};
 pub use symplectic::SymplecticEuler;
 
 use crate::error::Error;
-use crate::plan::Plan;
 use crate::scalar::Scalar;
 use crate::system::{Dims, Direction, Point, Reading, System};
 
@@ -31,19 +24,14 @@ pub trait Integrator<S: Scalar>: Copy {
     /// Evaluations of the rate per step; the first is shared with the stopping check.
     const STAGES: usize;
 
-    /// Is the system's rate the next state itself, as with [`Map`]? Vectors then change places instead of being copied:
-    /// [`step`](Self::step) is not asked, and [`pull`](Self::pull) finds λ in the first temporary and anything in its place.
-    const REPLACES: bool = false;
+    /// True for [`Map`] alone: the system's rate is the next state itself. It is then written where that state belongs,
+    /// [`step`](Self::step) is not called, and [`pull`](Self::pull) finds λ in the first temporary and anything in its place.
+    const MAP: bool = false;
 
     /// h
     fn step_size(&self) -> S;
 
-    /// Is this x⁺ = x − h·A? Some systems are made for that step alone.
-    fn is_euler(&self) -> bool {
-        false
-    }
-
-    /// Can this method integrate a system of these dimensions?
+    /// Refuses dimensions that this method cannot integrate.
     fn check(&self, dims: Dims) -> Result<(), Error> {
         let _ = dims;
         Ok(())
@@ -87,29 +75,4 @@ pub trait Integrator<S: Scalar>: Copy {
         temporaries: [&mut [S]; 2],
         scratch: &mut [S],
     ) -> Reading<S>;
-
-    /// An entry of A, along −A the state moves, from that of x and of what the system's `rate` wrote: the same, for every
-    /// method but [`Map`].
-    #[inline(always)]
-    fn descent(&self, x: S, rate: S) -> S {
-        let _ = x;
-        rate
-    }
-
-    /// The plan to run until J(x) ≤ ε.
-    fn until(self, epsilon: S) -> Plan<S, Self> {
-        Plan::new(self, epsilon)
-    }
-}
-
-/// Splits without panicking: the lengths fit by construction, and if they did not, both parts would be empty.
-#[inline(always)]
-pub(crate) fn split<S>(slice: &[S], mid: usize) -> (&[S], &[S]) {
-    slice.split_at_checked(mid).unwrap_or_default()
-}
-
-/// The mutable twin of [`split`].
-#[inline(always)]
-pub(crate) fn split_mut<S>(slice: &mut [S], mid: usize) -> (&mut [S], &mut [S]) {
-    slice.split_at_mut_checked(mid).unwrap_or_default()
 }

@@ -6,34 +6,53 @@
 //! Transpose, for λ the cotangent of x⁺, from the last stage to the first:
 //! k̄_i = −h·b_i·λ − h·c_{i+1}·X̄_{i+1},  X̄_i = (∂A/∂x)ᵀk̄_i,  θ̄ += (∂A/∂θ)ᵀk̄_i,  x̄ = λ + Σ X̄_i.
 
-use core::marker::PhantomData;
-
-use super::{Integrator, split, split_mut};
-use crate::scalar::{Scalar, add_scaled, all_finite, copy};
+use super::Integrator;
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, all_finite, copy, split, split_mut};
+use crate::solve::Plan;
 use crate::system::{Bar, Direction, Point, Reading, Seed, System};
 
-/// The coefficients of such a method; a new one is a new type with these two constants.
-pub trait Tableau: Copy {
-    /// b_0
-    const FIRST: f64;
-    /// (c_i, b_i) of the later stages.
-    const LATER: &'static [(f64, f64)];
-}
+/// Forward Euler, the paper's iteration: x⁺ = x − h·A(θ, x, t). One evaluation per step, order 1.
+pub type Euler<S> = RungeKutta<S, 1>;
 
-/// The method with these coefficients, and its step size.
+/// Heun's method (explicit trapezoid): two evaluations per step, order 2.
+pub type Heun<S> = RungeKutta<S, 2>;
+
+/// The classical Runge–Kutta method: four evaluations per step, order 4.
+pub type Rk4<S> = RungeKutta<S, 4>;
+
+/// The method with this many stages, and its step size.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RungeKutta<S, T> {
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct RungeKutta<S, const STAGES: usize> {
     h: S,
-    tableau: PhantomData<T>,
 }
 
-impl<S, T> RungeKutta<S, T> {
-    /// With step size h > 0 (checked when a run starts).
+impl<S, const STAGES: usize> RungeKutta<S, STAGES> {
+    /// b_0
+    const FIRST: f64 = match STAGES {
+        1 => 1.0,
+        2 => 0.5,
+        4 => 1.0 / 6.0,
+        _ => panic!("Euler, Heun and RK4 have 1, 2 and 4 stages"),
+    };
+    /// (c_i, b_i) of the later stages.
+    const LATER: &'static [(f64, f64)] = match STAGES {
+        2 => &[(1.0, 0.5)],
+        4 => &[(0.5, 1.0 / 3.0), (0.5, 1.0 / 3.0), (1.0, 1.0 / 6.0)],
+        _ => &[],
+    };
+
+    /// With step size h > 0, which [`Plan::on`] checks.
     pub const fn new(h: S) -> Self {
-        Self {
-            h,
-            tableau: PhantomData,
-        }
+        Self { h }
+    }
+}
+
+impl<S: Scalar, const STAGES: usize> RungeKutta<S, STAGES> {
+    /// The plan to run until J ≤ ε for the first time.
+    pub fn until(self, epsilon: S) -> Plan<S, Self> {
+        Plan::new(self, epsilon)
     }
 }
 
@@ -54,16 +73,12 @@ fn descend<S: Scalar>(to: &mut [S], x: &[S], h: S, k: &[S]) {
     }
 }
 
-impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
-    const STAGES: usize = 1 + T::LATER.len();
+impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
+    const STAGES: usize = STAGES;
 
     #[inline(always)]
     fn step_size(&self) -> S {
         self.h
-    }
-
-    fn is_euler(&self) -> bool {
-        T::LATER.is_empty() && T::FIRST == 1.0
     }
 
     #[inline(always)]
@@ -78,9 +93,9 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
     ) -> bool {
         let h = self.h;
         let (_, mut stages) = split_mut(record, system.dims().tape);
-        let hb = h * S::from_f64(T::FIRST);
+        let hb = h * S::from_f64(Self::FIRST);
         descend(next, at.x, hb, rate);
-        for &(c, b) in T::LATER {
+        for &(c, b) in Self::LATER {
             let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
             let (state, rest) = split_mut(stages, at.x.len());
             let (tape, rest) = split_mut(rest, system.dims().tape);
@@ -117,11 +132,11 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
         let dims = system.dims();
         let (tape, mut stages) = split(record, dims.tape);
         let mut hc_later = S::ZERO;
-        if !T::LATER.is_empty() {
+        if !Self::LATER.is_empty() {
             sum.fill(S::ZERO);
             stage_bar.fill(S::ZERO);
         }
-        for &(c, b) in T::LATER.iter().rev() {
+        for &(c, b) in Self::LATER.iter().rev() {
             let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
             let (earlier, stage) =
                 split(stages, stages.len().saturating_sub(dims.states + dims.tape));
@@ -139,6 +154,7 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
             let bar = Bar {
                 theta: theta_bar,
                 x: stage_bar,
+                t: None,
             };
             system.pullback(
                 Point {
@@ -154,8 +170,8 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
             add_scaled(sum, S::ONE, stage_bar);
             hc_later = hc;
         }
-        let hb = h * S::from_f64(T::FIRST);
-        if T::LATER.is_empty() {
+        let hb = h * S::from_f64(Self::FIRST);
+        if Self::LATER.is_empty() {
             for (k, &l) in k_bar.iter_mut().zip(lambda.iter()) {
                 *k = -hb * l;
             }
@@ -178,6 +194,7 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
             Bar {
                 theta: theta_bar,
                 x: lambda,
+                t: None,
             },
             scratch,
         );
@@ -199,8 +216,8 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
         let (tape, mut stages) = split(record, dims.tape);
         let reading = system.pushforward(at, tape, along, slope, scratch);
         copy(next, along.x);
-        add_scaled(next, -(h * S::from_f64(T::FIRST)), slope);
-        for &(c, b) in T::LATER {
+        add_scaled(next, -(h * S::from_f64(Self::FIRST)), slope);
+        for &(c, b) in Self::LATER {
             let (hc, hb) = (h * S::from_f64(c), h * S::from_f64(b));
             let (state, rest) = split(stages, dims.states);
             let (tape, rest) = split(rest, dims.tape);
@@ -210,6 +227,7 @@ impl<S: Scalar, T: Tableau> Integrator<S> for RungeKutta<S, T> {
             let along = Direction {
                 theta: along.theta,
                 x: stage_direction,
+                t: along.t,
             };
             system.pushforward(
                 Point {

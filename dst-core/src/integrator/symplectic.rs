@@ -7,9 +7,11 @@
 //!
 //! Transpose: v̄ ← v̄ + h·q̄, then Ā_v = −h·v̄ is pulled back and q̄, v̄ are kept.
 
-use super::{Integrator, split, split_mut};
+use super::Integrator;
 use crate::error::Error;
-use crate::scalar::{Scalar, all_finite};
+use crate::scalar::Scalar;
+use crate::slices::{all_finite, split, split_mut};
+use crate::solve::Plan;
 use crate::system::{Bar, Dims, Direction, Point, Reading, Seed, System};
 
 /// Semi-implicit Euler: velocity first, then position with the new velocity.
@@ -20,9 +22,16 @@ pub struct SymplecticEuler<S> {
 }
 
 impl<S> SymplecticEuler<S> {
-    /// With step size h > 0 (checked when a run starts).
+    /// With step size h > 0, which [`Plan::on`] checks.
     pub const fn new(h: S) -> Self {
         Self { h }
+    }
+}
+
+impl<S: Scalar> SymplecticEuler<S> {
+    /// The plan to run until J ≤ ε for the first time.
+    pub fn until(self, epsilon: S) -> Plan<S, Self> {
+        Plan::new(self, epsilon)
     }
 }
 
@@ -100,6 +109,7 @@ impl<S: Scalar> Integrator<S> for SymplecticEuler<S> {
             Bar {
                 theta: theta_bar,
                 x: lambda,
+                t: None,
             },
             scratch,
         );

@@ -4,8 +4,8 @@
 //! and n = t − t0 + 1 counts the steps from one when h = 1.
 
 use super::method::{Method, Update};
-use crate::dual::Dual;
 use crate::scalar::Scalar;
+use crate::system::dual::Dual;
 
 /// The update of [`Adam`].
 #[derive(Clone, Copy, Debug, PartialEq)]

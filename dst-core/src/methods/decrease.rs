@@ -1,24 +1,24 @@
 //! Stop when the objective hardly falls any more: J = f(x_{k−1}) − f(x_k).
 //!
 //! The paper augments the state by x_{k−1}. All that J needs of it is the number f(x_{k−1}), so one more state w
-//! suffices, with w_{k+1} = f(x_k): A_w = (w − f(x))/h and J = w − f(x). No second evaluation of f, no second vector.
+//! suffices: the map (x, w) → (x − h·A(x), f(x)) with J = w − f(x). No second evaluation of f, no second vector.
 //! J also falls below ε when f *rises*; look at f at the stop.
 
 use crate::error::Error;
-use crate::integrator::{split, split_mut};
-use crate::scalar::{Scalar, copy};
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, copy, split, split_mut};
 use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 
-/// A system whose criterion is the decrease of its own running loss over the last step.
+/// A system whose criterion is the decrease of its own loss over the last step.
 ///
 /// The state is that of the inner system, followed by w. Start with w > f(x0) + ε, since nothing has been measured yet:
-/// w = f(x0) + 1, say. It has no influence after the first step. For the Euler integrator with step `h`: any other
-/// is refused when the run starts.
+/// w = f(x0) + 1, say. It has no influence after the first step. A map that makes Euler steps of length `h`: run it with
+/// [`Map`](crate::Map), in whose time a step has length 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Decrease<Y, S> {
     /// The iteration; its loss is f.
     pub inner: Y,
-    /// The step size of the plan: w must follow in one step.
+    /// The length of its steps.
     pub h: S,
 }
 
@@ -34,9 +34,11 @@ fn last<S: Scalar>(v: &[S]) -> S {
 }
 
 impl<S: Scalar, Y: System<S>> Decrease<Y, S> {
+    /// The same point for the inner system, whose time runs with its own steps.
     fn inner_point<'p>(&self, at: Point<'p, S>) -> Point<'p, S> {
         Point {
             x: split(at.x, at.x.len().saturating_sub(1)).0,
+            t: at.t * self.h,
             ..at
         }
     }
@@ -46,32 +48,36 @@ impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
     fn dims(&self) -> Dims {
         let inner = self.inner.dims();
         Dims {
-            states: inner.states + 1,
+            states: inner.states.saturating_add(1),
+            scratch: inner.scratch.saturating_add(inner.states),
             ..inner
         }
     }
 
-    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
-        if h != self.h || !euler {
+    fn check(&self, map: bool) -> Result<(), Error> {
+        if !map {
             return Err(Error::WrongStep);
         }
-        self.inner.check(h, euler)
+        self.inner.check(false)
     }
 
     fn rate(
         &self,
         at: Point<'_, S>,
-        rate: &mut [S],
+        next: &mut [S],
         tape: &mut [S],
         scratch: &mut [S],
     ) -> Reading<S> {
         let inner = self.inner_point(at);
-        let (inner_rate, w_rate) = split_mut(rate, inner.x.len());
-        let f = self.inner.rate(inner, inner_rate, tape, scratch).loss;
-        let fall = last(at.x) - f;
-        copy(w_rate, &[fall / self.h]);
+        let (x_next, w_next) = split_mut(next, inner.x.len());
+        let (_, scratch) = split_mut(scratch, inner.x.len());
+        let f = self.inner.rate(inner, x_next, tape, scratch).loss;
+        for (next, &x) in x_next.iter_mut().zip(inner.x) {
+            *next = x - self.h * *next;
+        }
+        copy(w_next, &[f]);
         Reading {
-            criterion: fall,
+            criterion: last(at.x) - f,
             loss: f,
         }
     }
@@ -85,27 +91,27 @@ impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
         scratch: &mut [S],
     ) {
         let inner = self.inner_point(at);
-        let (rate_bar, _) = split(seed.rate, inner.x.len());
-        let fall_bar = last(seed.rate) / self.h + seed.criterion;
+        let (next_bar, w_next_bar) = split(seed.rate, inner.x.len());
+        let (rate_bar, scratch) = split_mut(scratch, inner.x.len());
         let (x_bar, w_bar) = split_mut(bar.x, inner.x.len());
         if let [w_bar] = w_bar {
-            *w_bar += fall_bar;
+            *w_bar += seed.criterion;
         }
+        for (to, &next) in rate_bar.iter_mut().zip(next_bar) {
+            *to = -self.h * next;
+        }
+        add_scaled(x_bar, S::ONE, next_bar);
         let seed = Seed {
             rate: rate_bar,
             criterion: S::ZERO,
-            loss: seed.loss - fall_bar,
+            loss: seed.loss + last(w_next_bar) - seed.criterion,
         };
-        self.inner.pullback(
-            inner,
-            tape,
-            seed,
-            Bar {
-                theta: bar.theta,
-                x: x_bar,
-            },
-            scratch,
-        );
+        let bar = Bar {
+            theta: bar.theta,
+            x: x_bar,
+            t: bar.t,
+        };
+        self.inner.pullback(inner, tape, seed, bar, scratch);
     }
 
     fn pushforward(
@@ -113,24 +119,28 @@ impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
         at: Point<'_, S>,
         tape: &[S],
         along: Direction<'_, S>,
-        rate: &mut [S],
+        next: &mut [S],
         scratch: &mut [S],
     ) -> Reading<S> {
         let inner = self.inner_point(at);
         let (dx, _) = split(along.x, inner.x.len());
-        let (inner_rate, w_rate) = split_mut(rate, inner.x.len());
+        let (x_next, w_next) = split_mut(next, inner.x.len());
+        let (_, scratch) = split_mut(scratch, inner.x.len());
         let direction = Direction {
             theta: along.theta,
             x: dx,
+            t: along.t * self.h,
         };
         let df = self
             .inner
-            .pushforward(inner, tape, direction, inner_rate, scratch)
+            .pushforward(inner, tape, direction, x_next, scratch)
             .loss;
-        let fall = last(along.x) - df;
-        copy(w_rate, &[fall / self.h]);
+        for (next, &dx) in x_next.iter_mut().zip(dx) {
+            *next = dx - self.h * *next;
+        }
+        copy(w_next, &[df]);
         Reading {
-            criterion: fall,
+            criterion: last(along.x) - df,
             loss: df,
         }
     }

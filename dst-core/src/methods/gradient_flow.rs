@@ -1,8 +1,8 @@
 //! Rescaled gradient flow: A = α(θ, t)·∇f(x), with a parametric schedule α.
 
 use super::method::{Method, Update};
-use crate::dual::Dual;
 use crate::scalar::Scalar;
+use crate::system::dual::Dual;
 
 /// The step size as a function of parameters and time.
 pub trait StepSchedule<S: Scalar> {

@@ -5,11 +5,11 @@
 //! x̄ += f̄·g + ∇²f·ḡ with a single Hessian-vector product, in which the seed of the criterion is already included,
 //! and θ̄ += (∂c/∂θ)ᵀc̄.
 
-use crate::dual::Dual;
 use crate::error::Error;
-use crate::integrator::{split, split_mut};
-use crate::objective::{Objective, Optimality};
-use crate::scalar::{Scalar, add_scaled, dot};
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, copy, dot, split, split_mut};
+use crate::system::dual::Dual;
+use crate::system::objective::{Objective, Optimality};
 use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 
 /// The update of one variable: `B` state blocks, `C` coefficients.
@@ -134,7 +134,7 @@ where
             .with_scratch(2 * dim + self.objective.scratch_len())
     }
 
-    fn check(&self, _: S, _: bool) -> Result<(), Error> {
+    fn check(&self, _: bool) -> Result<(), Error> {
         self.update.check(self.objective.dim())
     }
 
@@ -165,7 +165,7 @@ where
             }
         }
         let residual = if U::PROJECTED {
-            crate::scalar::copy(step, rate);
+            copy(step, rate);
             &*step
         } else {
             &*gradient

@@ -12,7 +12,7 @@
 //! An iteration z⁺ = T(z) is the Euler step of A = (z − T(z))/h; these have A for h = 1. Any other h relaxes the
 //! iteration, z⁺ = z − h(z − T(z)), and turns it towards its continuous limit.
 //! The state is stored block after block, the point of the gradient first. f is the running loss; the criterion is an
-//! [`Optimality`](crate::Optimality), or your own through [`RateOf`](crate::RateOf), or the fall of f through [`Decrease`].
+//! [`Optimality`](crate::Optimality), or your own through [`RateOf`](crate::system::RateOf), or the fall of f through [`Decrease`].
 //!
 //! All but one treat every variable alike, so an update is written once, for one variable, over dual numbers, and
 //! [`Method`] makes the system: one gradient per evaluation, one Hessian-vector product per pullback.

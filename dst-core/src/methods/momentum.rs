@@ -1,8 +1,8 @@
 //! Heavy ball and Nesterov's acceleration: gradient descent with memory, θ = (α, β).
 
 use super::method::{Method, Update};
-use crate::dual::Dual;
 use crate::scalar::Scalar;
+use crate::system::dual::Dual;
 
 /// The update of [`HeavyBall`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

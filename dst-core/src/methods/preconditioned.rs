@@ -1,8 +1,8 @@
 //! Diagonally preconditioned gradient flow: Aᵢ = θᵢ·∇f(x)ᵢ, one parameter per variable.
 
-use crate::integrator::{split, split_mut};
-use crate::objective::{Objective, Optimality};
-use crate::scalar::{Scalar, add_scaled, dot};
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, dot, split, split_mut};
+use crate::system::objective::{Objective, Optimality};
 use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 
 /// Gradient descent with a step size of its own for every variable.

@@ -1,9 +1,9 @@
 //! Projected gradient on a box, differentiated along its active set.
 
 use super::method::{Method, Update};
-use crate::dual::Dual;
 use crate::error::{Argument, Error};
 use crate::scalar::Scalar;
+use crate::system::dual::Dual;
 
 /// The update of [`Projected`]: the box.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
-//! ADMM as a system: state (z, y), θ = (R, α) of every phase, J = ln of the larger residual in units of its tolerance.
+//! ADMM as a map: state (z, y), θ = (R, α) of every phase, J = ln of the larger residual in units of its tolerance.
 //!
-//! A run with Euler, h = 1 and ε = 0 stops with the controller. J is a logarithm because residuals fall geometrically: the
+//! A run with [`Map`](crate::Map) and ε = 0 stops with the controller. J is a logarithm because residuals fall geometrically: the
 //! interpolated N\* is then smooth. It is the residual of the step that *leaves* x_k, so a run that stops after N steps has
 //! looked at N + 1 iterations.
 //!
@@ -8,12 +8,11 @@
 //! nothing on; dK = −K·Gᵀ·dR·G·K turns the cotangent of u into one of R without a derivative of K ever being formed:
 //! with w̄ = G·K·ū, R̄ gains w̄∘(z − q). The maximum in J is differentiated at the entry where it is attained.
 
-use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Shape, Tolerance};
 use super::step::{FLOOR, Phase, Phases, Solver, apply, clip, logarithm};
 use crate::error::{Argument, Error, exact};
-use crate::integrator::{split, split_mut};
 use crate::scalar::Scalar;
+use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
 use crate::system::{Bar, Dims, Point, Reading, Seed, System};
 
 /// ADMM on one instance, with the K of the θ it will be run with.
@@ -128,29 +127,21 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
         dims(self.shape(), self.switches.len() + 1)
     }
 
-    /// The phases are counted in iterations: only Euler with h = 1.
-    fn check(&self, h: S, euler: bool) -> Result<(), Error> {
-        if h == S::ONE && euler {
-            Ok(())
-        } else {
-            Err(Error::WrongStep)
-        }
+    fn check(&self, map: bool) -> Result<(), Error> {
+        if map { Ok(()) } else { Err(Error::WrongStep) }
     }
 
     fn rate(
         &self,
         at: Point<'_, S>,
-        rate: &mut [S],
+        next: &mut [S],
         tape: &mut [S],
         scratch: &mut [S],
     ) -> Reading<S> {
-        crate::scalar::copy(rate, at.x);
-        let (z, y) = split_mut(rate, at.x.len() / 2);
+        copy(next, at.x);
+        let (z, y) = split_mut(next, at.x.len() / 2);
         let phase = self.phase(at.theta, at.t);
         let residual = self.solver.iterate(phase, z, y, tape, scratch);
-        for (next, &x) in rate.iter_mut().zip(at.x) {
-            *next = x - *next;
-        }
         let criterion = logarithm(residual.ratio());
         Reading {
             criterion,
@@ -205,7 +196,7 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
                     *entry = reading / w.value;
                 }
                 let (head, _) = split_mut(e_bar, n);
-                crate::scalar::copy(head, u_bar);
+                copy(head, u_bar);
                 self.solver.qp.extend(e_bar);
             }
             let primal = here.filter(|w| !w.dual);
@@ -224,8 +215,7 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
                 let v = alpha * q + (S::ONE - alpha) * z;
                 let t = v + y / r;
                 let next = clip(t, lo, hi);
-                // A = x − x⁺
-                let (mut next_bar, y_next_bar) = (-az, -ay);
+                let (mut next_bar, y_next_bar) = (az, ay);
                 let mut q_bar = S::ZERO;
                 if let Some(w) = primal.filter(|w| w.index == i) {
                     let factor = reading / w.value;
@@ -234,13 +224,13 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
                 }
                 let s = (alpha - S::ONE) * (q - z) + (z - next);
                 let s_bar = r * eb;
-                let mut z_sum = az + (S::TWO - alpha) * s_bar;
+                let mut z_sum = (S::TWO - alpha) * s_bar;
                 q_bar += (alpha - S::ONE) * s_bar;
                 next_bar -= s_bar + r * y_next_bar;
                 relaxation_bar += s_bar * (q - z);
                 let mut r_sum = eb * s + y_next_bar * (v - next);
                 let mut v_bar = r * y_next_bar;
-                let mut y_sum = ay + y_next_bar;
+                let mut y_sum = y_next_bar;
                 if t >= lo && t <= hi {
                     v_bar += next_bar;
                     y_sum += next_bar / r;
@@ -258,7 +248,7 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
             apply(phase.inverse, u_bar, right_bar);
             // w̄ = G·K·ū
             let (head, _) = split_mut(q_bar, n);
-            crate::scalar::copy(head, right_bar);
+            copy(head, right_bar);
             self.solver.qp.extend(q_bar);
             let rows = z.iter().zip(q).zip(q_bar.iter()).zip(phase.weights);
             let outputs = z_bar

@@ -4,14 +4,13 @@
 //! g = F·x + d and the bounds lo − E·x, hi − E·x from the measured state, shifts the last solution by a stage, iterates, and returns
 //! the inputs of the first stage: those of z, which keep their bounds exactly however early the deadline comes.
 
+use crate::slices::{add_scaled, copy, pieces, pieces_mut, split, split_mut};
 use core::cell::Cell;
 
-use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Shape, Tolerance, in_order};
 use super::step::{Phases, Residual, Solver, clip};
 use crate::error::{Argument, Error, exact, finite};
-use crate::integrator::{split, split_mut};
-use crate::scalar::{Scalar, add_scaled, copy};
+use crate::scalar::Scalar;
 
 /// A tuned controller: constants, such as `dst control export` writes.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,9 @@
 //! the product with K in one iteration: a control loop can afford a few per tick, and so adapts its weights without ever
 //! missing a deadline.
 
-use super::pieces::{pieces, pieces_mut};
 use super::qp::Qp;
-use crate::integrator::split;
 use crate::scalar::Scalar;
+use crate::slices::{copy, pieces, pieces_mut, split};
 
 /// An inversion under way: plain data, the matrix stays with the caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +79,7 @@ fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool
     let Some(source) = pieces(matrix, n).nth(k) else {
         return false;
     };
-    crate::scalar::copy(row, source);
+    copy(row, source);
     let Some(head) = row.get_mut(k) else {
         return false;
     };

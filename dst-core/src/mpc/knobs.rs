@@ -3,10 +3,9 @@
 //! Logarithms keep R positive and make a step of the same length mean the same everywhere; the sigmoid keeps α in (0, 2),
 //! where ADMM converges. θ holds the knobs of R, then a, phase after phase.
 
-use super::pieces::{pieces, pieces_mut};
 use crate::error::{Argument, Error, exact};
-use crate::integrator::split;
-use crate::scalar::{Scalar, dot};
+use crate::scalar::Scalar;
+use crate::slices::{dot, pieces, pieces_mut, split};
 
 /// The map from θ to the parameters of [`Phases`](super::Phases).
 #[derive(Clone, Copy, Debug)]

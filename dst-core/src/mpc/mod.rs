@@ -27,7 +27,6 @@ mod inversion;
 mod knobs;
 #[cfg(feature = "libm")]
 mod momentum;
-mod pieces;
 mod qp;
 mod step;
 #[cfg(feature = "libm")]

@@ -1,14 +1,13 @@
-//! Projected gradient with momentum, where only inputs are bounded: x⁺ = clip(w − a·(Hw + g)), w⁺ = x⁺ + β(x⁺ − x).
+//! Projected gradient with momentum as a map, where only inputs are bounded: x⁺ = clip(w − a·(Hw + g)), w⁺ = x⁺ + β(x⁺ − x).
 //!
 //! State (w, x), θ = (a, β). J is the logarithm of ‖w − x⁺‖_∞/(a·ε_d): what is left of the gradient where no bound holds
 //! it. The same blocks, bounds and tolerance as ADMM, so that the two solvers can be compared iteration by iteration.
 
-use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Shape, Tolerance};
 use super::step::{FLOOR, apply, clip, larger, logarithm};
 use crate::error::{Argument, Error, exact};
-use crate::integrator::{split, split_mut};
 use crate::scalar::Scalar;
+use crate::slices::{add_scaled, pieces, pieces_mut, split, split_mut};
 use crate::system::{Bar, Dims, Point, Reading, Seed, System};
 
 /// Projected gradient with momentum on one instance.
@@ -54,11 +53,15 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
         Dims::new(2 * n, 2).with_tape(n).with_scratch(n)
     }
 
+    fn check(&self, map: bool) -> Result<(), Error> {
+        if map { Ok(()) } else { Err(Error::WrongStep) }
+    }
+
     /// The gradient goes to the tape.
     fn rate(
         &self,
         at: Point<'_, S>,
-        rate: &mut [S],
+        next: &mut [S],
         gradient: &mut [S],
         _: &mut [S],
     ) -> Reading<S> {
@@ -68,7 +71,7 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
         for (out, w) in pieces_mut(gradient, n).zip(pieces(w, n)) {
             apply(self.hessian, w, out);
         }
-        let (rate_w, rate_x) = split_mut(rate, at.x.len() / 2);
+        let (next_w, next_x) = split_mut(next, at.x.len() / 2);
         let bounds = self.instance.lower.iter().zip(self.instance.upper);
         let data = bounds.zip(self.instance.linear).zip(gradient.iter_mut());
         let mut largest = S::ZERO;
@@ -77,13 +80,13 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
             .zip(x)
             .zip(data)
             .map(|(wx, (b, gradient))| ((wx, b), gradient))
-            .zip(rate_w.iter_mut().zip(rate_x))
+            .zip(next_w.iter_mut().zip(next_x))
         {
             *gradient += g;
             let next = clip(w - a * *gradient, lo, hi);
             largest = larger(largest, (w - next).abs());
-            *rw = w - (next + beta * (next - x));
-            *rx = x - next;
+            *rw = next + beta * (next - x);
+            *rx = next;
         }
         let criterion = logarithm(largest * self.dual_scale / a);
         Reading {
@@ -103,7 +106,7 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
         let (a, beta) = Self::knobs(at.theta);
         let half = at.x.len() / 2;
         let (w, x) = split(at.x, half);
-        let (rate_w, rate_x) = split(seed.rate, half);
+        let (next_w, next_x) = split(seed.rate, half);
         let (w_bar, x_bar) = split_mut(bar.x, half);
         let reading = seed.criterion + seed.loss;
         let bounds = || self.instance.lower.iter().zip(self.instance.upper);
@@ -123,14 +126,13 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
         let rows = w.iter().zip(x).zip(gradient).zip(bounds());
         let bars = w_bar.iter_mut().zip(x_bar).zip(gradient_bar.iter_mut());
         for (i, ((((&w, &x), &g), (&lo, &hi)), (((wb, xb), gb), (&aw, &ax)))) in
-            rows.zip(bars.zip(rate_w.iter().zip(rate_x))).enumerate()
+            rows.zip(bars.zip(next_w.iter().zip(next_x))).enumerate()
         {
             let t = w - a * g;
             let next = clip(t, lo, hi);
-            let mut next_bar = -aw * (S::ONE + beta) - ax;
-            *wb += aw;
-            *xb += ax + beta * aw;
-            beta_bar -= aw * (next - x);
+            let mut next_bar = aw * (S::ONE + beta) + ax;
+            *xb -= beta * aw;
+            beta_bar += aw * (next - x);
             if counts && worst.1 == i {
                 let factor = reading / (w - next);
                 *wb += factor;
@@ -146,7 +148,7 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
         let n = self.shape.variables();
         for (out, gb) in pieces_mut(w_bar, n).zip(pieces(gradient_bar, n)) {
             for (column, &gb) in pieces(self.hessian, n).zip(gb) {
-                crate::scalar::add_scaled(out, gb, column);
+                add_scaled(out, gb, column);
             }
         }
         if let [first, second] = bar.theta {

@@ -4,11 +4,10 @@
 //! 0 … k only, so C is block lower triangular; its columns are stored one after the other without the zeros above.
 //! A plant of equal, independent axes is several *blocks* that share H, C, R and K.
 
-use super::pieces::pieces_mut;
 use super::step::larger;
 use crate::error::{Argument, Error, exact, finite};
-use crate::integrator::{split, split_mut};
-use crate::scalar::{Scalar, add_scaled, dot};
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, copy, dot, pieces_mut, split, split_mut};
 
 /// The sizes of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +105,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
     #[inline]
     pub(crate) fn transposed(&self, rows: &[S], u: &mut [S]) {
         let (head, outputs) = split(rows, self.shape.variables());
-        crate::scalar::copy(u, head);
+        copy(u, head);
         if self.shape.outputs == 0 {
             return;
         }
@@ -119,7 +118,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
     pub fn normal_matrix(&self, hessian: &[S], weights: &[S], matrix: &mut [S]) {
         let n = self.shape.variables();
         let (inputs, outputs) = split(weights, n);
-        crate::scalar::copy(matrix, hessian);
+        copy(matrix, hessian);
         let rows = pieces_mut(matrix, n).zip(inputs);
         for (i, ((row, &weight), (zeros, column))) in rows.zip(self.columns()).enumerate() {
             if let Some(entry) = row.get_mut(i) {

@@ -1,11 +1,10 @@
 //! One iteration of ADMM, shared by the controller on the device and by the system that is differentiated: the same operations in
 //! the same order, hence the same bits.
 
-use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Shape, Tolerance};
 use crate::error::{Argument, Error, exact};
-use crate::integrator::{split, split_mut};
-use crate::scalar::{Scalar, add_scaled};
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, pieces, pieces_mut, split, split_mut};
 
 /// The knobs of one phase, ready for use.
 #[derive(Clone, Copy, Debug)]

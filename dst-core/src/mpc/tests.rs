@@ -7,8 +7,9 @@ use std::vec::Vec;
 
 use super::*;
 use crate::checkpoint::{Mark, Slots};
+use crate::solve::{Borrowed, Cursor};
 use crate::{Argument, Error, Point, Scalar, System};
-use crate::{Euler, Integrator, Mode, Workspace, params_len, rows_len, slots_len};
+use crate::{Map, Mode};
 
 /// A double integrator with one input, position and velocity bounded, four stages, two blocks: small and not symmetric.
 struct Example<S> {
@@ -128,20 +129,21 @@ fn stopping(example: &Example<f64>, params: &[f64], slots: usize) -> (f64, Vec<f
     )
     .unwrap();
     let dims = System::<f64>::dims(&system);
-    let plan = Euler::new(1.0).until(0.0).at_most(500).mode(Mode::Adjoint);
-    let mut rows = vec![0.0; rows_len(dims, 1)];
-    let mut param_rows = vec![0.0; params_len(dims)];
-    let mut store = vec![0.0; slots_len(dims, 1, slots, slots & 1 == 0)];
+    let plan = Map.until(0.0).at_most(500).mode(Mode::Adjoint);
+    let mut rows = vec![0.0; dims.rows_len(1)];
+    let mut param_rows = vec![0.0; dims.params_len()];
+    let mut store = vec![0.0; dims.slots_len(1, slots, slots & 1 == 0)];
     let mut marks = vec![Mark::EMPTY; slots];
     let start = vec![0.0; dims.states];
-    let workspace = Workspace {
+    let mut workspace = Borrowed {
         rows: &mut rows,
         params: &mut param_rows,
         marks: &mut marks,
-        store: Slots::new(&mut store),
+        slots: Slots::Memory(&mut store),
+        cursor: &mut Cursor::new(),
     };
     let s = plan
-        .sensitivity(&system, params, &start, workspace)
+        .sensitivity(&system, params, &start, &mut workspace)
         .unwrap();
     (s.stop.steps, s.steps_gradient().to_vec())
 }
@@ -299,18 +301,19 @@ fn projected_momentum_is_differentiated_exactly() {
         let system =
             ProjectedMomentum::new(shape, &example.hessian, instance, tolerance()).unwrap();
         let dims = System::<f64>::dims(&system);
-        let (mut rows, mut param_rows) = (vec![0.0; rows_len(dims, 1)], [0.0; 4]);
-        let mut store = vec![0.0; slots_len(dims, 1, 4, false)];
+        let (mut rows, mut param_rows) = (vec![0.0; dims.rows_len(1)], [0.0; 4]);
+        let mut store = vec![0.0; dims.slots_len(1, 4, false)];
         let mut marks = [Mark::EMPTY; 4];
-        let workspace = Workspace {
+        let mut workspace = Borrowed {
             rows: &mut rows,
             params: &mut param_rows,
             marks: &mut marks,
-            store: Slots::new(&mut store),
+            slots: Slots::Memory(&mut store),
+            cursor: &mut Cursor::new(),
         };
-        let plan = Euler::new(1.0).until(0.0).at_most(500).mode(Mode::Adjoint);
+        let plan = Map.until(0.0).at_most(500).mode(Mode::Adjoint);
         let s = plan
-            .sensitivity(&system, &theta, &[0.0; 16], workspace)
+            .sensitivity(&system, &theta, &[0.0; 16], &mut workspace)
             .unwrap();
         // At the stop: bounds where the gradient pushes, zero gradient elsewhere.
         for (i, x) in s.state[8..].iter().enumerate() {

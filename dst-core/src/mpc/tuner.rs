@@ -6,19 +6,14 @@
 //! controller wait, and between two calls everything is plain data.
 
 use super::admm::dims;
-use super::pieces::{pieces, pieces_mut};
 use super::qp::{Instance, Qp, Tolerance};
 use super::{Admm, Controller, Inversion, Knobs, Phases};
-use crate::adjoint::AdjointState;
 use crate::checkpoint::{Mark, Slots};
 use crate::error::{Argument, Error, exact};
-use crate::gradient::Progress;
-use crate::integrator::{Euler, Integrator, split, split_mut};
-use crate::plan::{Mode, Plan};
-use crate::run::RunState;
-use crate::scalar::{Scalar, copy};
-use crate::stop::Status;
-use crate::workspace::{Workspace, params_len, rows_len, slots_len};
+use crate::integrator::Map;
+use crate::scalar::Scalar;
+use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
+use crate::solve::{Borrowed, Crossing, Cursor, Progress, Seeds, Status};
 
 /// What a tuner is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +30,11 @@ pub enum TunerStage {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Stage<S> {
+enum Stage {
     Idle,
-    Solving(Option<RunState<S>>),
-    Differentiating(AdjointState<S>),
+    Begun,
+    Solving,
+    Differentiating,
     Inverting(usize, Inversion),
 }
 
@@ -53,7 +49,7 @@ pub struct Tuner<'a, 'm, S> {
     /// η
     rate: S,
     cap: usize,
-    stage: Stage<S>,
+    stage: Stage,
     adaptations: usize,
     last: S,
     theta: &'m mut [S],
@@ -69,6 +65,7 @@ pub struct Tuner<'a, 'm, S> {
     param_rows: &'m mut [S],
     slots: &'m mut [S],
     marks: &'m mut [Mark],
+    cursor: Cursor<S>,
 }
 
 impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
@@ -80,9 +77,9 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             + 2 * (dims.params + knobs.phases * shape.inverse_entries())
             + shape.blocks * (shape.variables() + 2 * shape.rows())
             + dims.states
-            + rows_len(dims, 1)
-            + params_len(dims)
-            + slots_len(dims, 1, slots, false)
+            + dims.rows_len(1)
+            + dims.params_len()
+            + dims.slots_len(1, slots, false)
     }
 
     /// Begins at θ; `memory` has [`len`](Self::len) numbers and there is a mark for every checkpoint slot. `hessian` is H. The first K are
@@ -123,8 +120,8 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         let (lower, rest) = split_mut(rest, m);
         let (upper, rest) = split_mut(rest, m);
         let (start, rest) = split_mut(rest, dims.states);
-        let (rows, rest) = split_mut(rest, rows_len(dims, 1));
-        let (param_rows, slots) = split_mut(rest, params_len(dims));
+        let (rows, rest) = split_mut(rest, dims.rows_len(1));
+        let (param_rows, slots) = split_mut(rest, dims.params_len());
         copy(own_theta, theta);
         velocity.fill(S::ZERO);
         knobs.params(theta, params);
@@ -155,6 +152,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             param_rows,
             slots,
             marks,
+            cursor: Cursor::new(),
         })
     }
 
@@ -172,8 +170,8 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
     pub fn stage(&self) -> TunerStage {
         match self.stage {
             Stage::Idle => TunerStage::Idle,
-            Stage::Solving(_) => TunerStage::Solving,
-            Stage::Differentiating(_) => TunerStage::Differentiating,
+            Stage::Begun | Stage::Solving => TunerStage::Solving,
+            Stage::Differentiating => TunerStage::Differentiating,
             Stage::Inverting(..) => TunerStage::Inverting,
         }
     }
@@ -217,7 +215,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         copy(self.upper, instance.upper);
         self.start.fill(S::ZERO);
         copy(self.start, start);
-        self.stage = Stage::Solving(None);
+        self.stage = Stage::Begun;
         Ok(true)
     }
 
@@ -227,7 +225,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
     pub fn advance(&mut self, budget: usize) -> Result<TunerStage, Error> {
         let result = match self.stage {
             Stage::Idle => Ok(()),
-            Stage::Solving(_) | Stage::Differentiating(_) => self.differentiate(budget),
+            Stage::Begun | Stage::Solving | Stage::Differentiating => self.differentiate(budget),
             Stage::Inverting(phase, inversion) => {
                 self.invert(phase, inversion, budget);
                 Ok(())
@@ -258,44 +256,36 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             upper: self.upper,
         };
         let system = Admm::new(self.qp, instance, self.tolerance, inverses, self.switches)?;
-        let plan: Plan<S, Euler<S>> = Euler::new(S::ONE)
+        let problem = Map
             .until(S::ZERO)
             .at_most(self.cap.saturating_sub(1))
-            .mode(Mode::Adjoint);
-        let workspace = Workspace {
+            .on(&system, params, self.start)?;
+        let mut memory = Borrowed {
             rows: self.rows,
             params: self.param_rows,
+            slots: Slots::Memory(self.slots),
             marks: self.marks,
-            store: Slots::new(self.slots),
+            cursor: &mut self.cursor,
         };
-        let mut sweep = match self.stage {
-            Stage::Solving(state) => {
-                let mut run = match state {
-                    None => plan.record(&system, params, self.start, workspace)?,
-                    Some(state) => plan.resume(state, &system, params, self.start, workspace)?,
-                };
-                match run.advance(budget)? {
-                    Status::Running(_) => {
-                        self.stage = Stage::Solving(Some(run.suspend()));
-                        return Ok(());
-                    }
-                    Status::StepLimit(i) => return Err(Error::NotStopped { steps: i.steps }),
-                    Status::Reached(_) => {
-                        self.stage = Stage::Differentiating(run.adjoint()?.suspend());
-                        return Ok(());
-                    }
+        if let Stage::Begun = self.stage {
+            problem.start(&mut memory)?;
+            self.stage = Stage::Solving;
+        }
+        if let Stage::Solving = self.stage {
+            match problem.advance(&mut memory, budget)? {
+                Status::Running(_) => {}
+                Status::Reached(_) => self.stage = Stage::Differentiating,
+                Status::StepLimit(i) | Status::NeverSettled(i) => {
+                    return Err(Error::NotStopped { steps: i.steps });
                 }
             }
-            Stage::Differentiating(state) => {
-                plan.resume_adjoint(state, &system, params, self.start, workspace)?
-            }
-            _ => return Ok(()),
-        };
-        if let Progress::Running { .. } = sweep.advance(budget)? {
-            self.stage = Stage::Differentiating(sweep.suspend());
             return Ok(());
         }
-        let found = sweep.finish()?;
+        let seeds = Seeds::stop(Crossing::Interpolated);
+        if let Progress::Running { .. } = problem.adjoint(&mut memory, seeds, budget)? {
+            return Ok(());
+        }
+        let found = problem.gradient(&memory)?;
         if let Some(stop) = found.stop {
             self.last = stop.steps + S::ONE;
         }

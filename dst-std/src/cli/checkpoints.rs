@@ -93,23 +93,24 @@ fn foretell(slots: usize, steps: usize) -> Option<(usize, usize)> {
 /// Runs and reverses, on step numbers alone. Returns the forward steps done and the most repetitions of one step.
 fn carry_out(slots: usize, n: usize) -> Result<(usize, usize), Failure> {
     let mut marks = vec![Mark::EMPTY; slots];
-    let Some(mut schedule) = Schedule::new(&mut marks) else {
-        return Err(Failure::Usage("--slots must be at least 1".to_owned()));
-    };
+    let mut schedule = Schedule::new(slots);
     // The run: x_k is saved at the last moment, before step k + 1 overwrites it, as dst-core's forward run does.
     while schedule.next_save().saturating_add(1) < n {
-        schedule.save();
+        schedule.save(&mut marks);
     }
-    let foretold = (schedule.forward_steps(n), schedule.max_repetitions(n));
+    let foretold = (
+        schedule.forward_steps(&marks, n),
+        schedule.max_repetitions(&marks, n),
+    );
     within_reach(slots, n, foretold.0)?;
     if n > LONG_RUN {
         // With the marks laid out, the reversal holds no surprise: the tests carry out what is foretold here.
         return Ok(foretold);
     }
-    let mut reversal = schedule.reverse(n);
+    let mut reversal = schedule.reverse(&mut marks, n);
     let mut forward_steps = n;
     loop {
-        match reversal.next_action() {
+        match reversal.next_action(&mut marks) {
             Action::Advance { from, to } => forward_steps += to - from,
             Action::Pull { .. } | Action::Load { .. } | Action::Save { .. } => {}
             Action::Done => break,
@@ -172,13 +173,13 @@ mod tests {
         for slots in 1..=9 {
             for steps in [0, 1, 2, 50, 333, 1000] {
                 let mut marks = vec![Mark::EMPTY; slots];
-                let mut schedule = Schedule::new(&mut marks).unwrap();
+                let mut schedule = Schedule::new(slots);
                 while schedule.next_save().saturating_add(1) < steps {
-                    schedule.save();
+                    schedule.save(&mut marks);
                 }
                 let foretold = (
-                    schedule.forward_steps(steps),
-                    schedule.max_repetitions(steps),
+                    schedule.forward_steps(&marks, steps),
+                    schedule.max_repetitions(&marks, steps),
                 );
                 let done = carry_out(slots, steps).unwrap();
                 assert_eq!(foretold, done, "slots {slots}, steps {steps}");

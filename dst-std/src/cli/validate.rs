@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use dst_core::{Crossing, DEFAULT_MAX_STEPS};
+use dst_core::Crossing;
+use dst_core::solve::DEFAULT_MAX_STEPS;
 use serde::Serialize;
 
 use super::arguments::{finite, positive, positive_count, whole_at_least};

@@ -1,8 +1,8 @@
 //! What a training brings down: f along the runs, or its logarithm.
 //!
 //! The mean of f is that of its first few values, which are a million times larger than the rest: a network that is trained on it does
-//! not learn to go on. The logarithm asks for the same factor at every step. Its gradient is that of a running loss with the
-//! weights 1/f(x_k), so the sweep that the mean needs does it.
+//! not learn to go on. The logarithm asks for the same factor at every step. Its gradient is that of a sum with the
+//! weights 1/f(x_k): other seeds in the sweep that the mean takes.
 
 use crate::linalg::Real;
 

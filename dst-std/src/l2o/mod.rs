@@ -3,9 +3,9 @@
 //! ```text
 //!  Task: logistic regression, drawn by number ──┐
 //!  Model, θ ─► Network on tiles (kernel) ───────┼─► Optimiser: a System of dst-core, x⁺ = F(θ, x)
-//!                                               │        │ Plan::record over a segment, all states kept
+//!                                               │        │ a run over a segment, all states kept; f(x_k) is watched
 //!                                               │        ▼
-//!  Penalty: where does a run stop? ─► weights of f(x_k) ─► one backward sweep ─► Trainer::step ─► Adam
+//!  Penalty: where does a run stop? ─► seeds on f(x_k) ──► one backward sweep ─► Trainer::step ─► Adam
 //!                                                                                     │
 //!  Session: validation, checkpoints ◄─────────────────────────────────────────────────┘ ─► Trained: safetensors
 //!  Contest: Runner, Classical ─► Score: f along the way, N and f at the stop

@@ -1,7 +1,7 @@
 //! A learned optimiser on one problem, as a [`System`] of dst-core: a [`Map`](dst_core::Map) from step to step.
 //!
 //! State: what the network remembers of the coordinates (h and c of both layers, in tiles), then x, then m and v for RNNprop, then
-//! w = f(x_{k−1}). The criterion is J = w − f(x), the decrease of the last step, and the running loss is f. Start with
+//! w = f(x_{k−1}). The criterion is J = w − f(x), the decrease of the last step, and the loss is f. Start with
 //! [`Optimiser::start`]. t counts the steps from the beginning of the run, so a segment that begins at step k is run with
 //! `from_time(k)`.
 //!
@@ -9,7 +9,7 @@
 //! speed; otherwise it is the Hessian-vector product of the objective. Detached, m and v count as data, too: the gradient by
 //! those parts of the initial state is zero.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use dst_core::{Bar, Cost, Dims, Objective, Point, Reading, Seed, System};
 use pulp::Arch;
@@ -46,8 +46,6 @@ pub struct Optimiser<'w, O, T> {
     end: T,
     /// The transpose takes this step as given: x⁺ = x + a constant.
     given: T,
-    /// Where f is noted, from which step on.
-    notes: (&'w [Cell<T>], usize),
     workshop: RefCell<&'w mut Workshop<T>>,
 }
 
@@ -67,7 +65,6 @@ impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
             feed,
             end: T::MAX,
             given: T::MAX,
-            notes: (&[], 0),
             workshop: RefCell::new(workshop),
         }
     }
@@ -85,14 +82,6 @@ impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
     pub fn given(self, step: usize) -> Self {
         Self {
             given: T::from_count(step),
-            ..self
-        }
-    }
-
-    /// Notes f of every iterate that is evaluated, the first being number `first` of the run.
-    pub fn noting(self, values: &'w [Cell<T>], first: usize) -> Self {
-        Self {
-            notes: (values, first),
             ..self
         }
     }
@@ -197,11 +186,6 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
         let (stamp, tape) = tape.split_at_mut(1);
         let (g, tape) = tape.split_at_mut(self.objective.dim());
         let f = self.objective.value_gradient(here.x, g, tape, scratch);
-        let (values, first) = self.notes;
-        let number = (at.t.to_f64() as usize).checked_sub(first);
-        if let Some(note) = number.and_then(|number| values.get(number)) {
-            note.set(f);
-        }
         let criterion = here.w - f;
         let reading = Reading { criterion, loss: f };
         if at.t >= self.end {
@@ -275,6 +259,7 @@ impl<T: Real, O: Objective<T>> Optimiser<'_, O, T> {
         let Bar {
             theta: theta_bar,
             x: bar,
+            ..
         } = bar;
         let (stamp, tape) = tape.split_at(1);
         let (g, tape) = tape.split_at(self.objective.dim());

@@ -1,8 +1,8 @@
 //! The stopping time as part of the training loss.
 //!
 //! A run stops at the first k with J_k = f(x_{k−1}) − f(x_k) ≤ ε. As the paper differentiates it (`Crossing::Paper`, h = 1),
-//! dN/dθ = −dJ_N/D with D = J_N − J_{N−1}. J is the difference of two values of f, so this is the gradient of a running loss with the
-//! weights −1/D at N − 1 and 1/D at N: the sweep that the loss needs anyway does it, and the run may go on beyond its
+//! dN/dθ = −dJ_N/D with D = J_N − J_{N−1}. J is the difference of two values of f, so this is the gradient of a sum with the
+//! weights −1/D on f(x_{N−1}) and 1/D on f(x_N): seeds of a sweep, chosen after the run, which may go on beyond its
 //! stop, as the loss asks.
 
 use crate::linalg::Real;
@@ -54,6 +54,20 @@ pub(super) struct Term<T> {
     pub(super) stop: usize,
     /// The weights of f(x_{N−1}) and f(x_N).
     pub(super) weights: [T; 2],
+}
+
+impl<T: Real> Term<T> {
+    /// The weight of f(x_k).
+    pub(super) fn at(&self, k: usize) -> T {
+        let [before, last] = self.weights;
+        if k == self.stop {
+            last
+        } else if k + 1 == self.stop {
+            before
+        } else {
+            T::ZERO
+        }
+    }
 }
 
 /// What a penalty finds in a piece of a run.

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use dst_core::{Error, HeapMemory, Integrator, Map, Objective, System, Uniform};
+use dst_core::{Error, HeapMemory, Map, Objective, System};
 
 use super::adam::Adam;
 use super::model::Model;
@@ -32,7 +32,7 @@ impl<T: Real> Desk<T> {
         let task = Task::new(family);
         let mut workshop = Workshop::new(family.dim, 0);
         let optimiser = Optimiser::new(model, &task, Feed::Detached, &mut workshop);
-        let memory = HeapMemory::new(&Map.until(-T::MAX), &optimiser, 1);
+        let memory = HeapMemory::new(&Map.until(-T::MAX), &optimiser, 0);
         let state = vec![T::ZERO; optimiser.dims().states];
         Self {
             task,
@@ -90,14 +90,10 @@ impl<T: Real> Runner<T> {
         let optimiser = Optimiser::new(self.model, &*task, Feed::Detached, workshop);
         let x0 = vec![T::ZERO; self.family.dim];
         optimiser.start(&x0, state);
-        let plan = Map
-            .until(-T::MAX)
-            .at_most(self.steps)
-            .running_loss(Uniform(T::ONE), T::ZERO);
-        let mut run = plan.run(&optimiser, theta, state, memory)?;
-        for (step, value) in values.iter_mut().enumerate() {
-            *value = run.advance(usize::from(step > 0))?.iterate().value;
-        }
+        let plan = Map.until(-T::MAX).at_most(self.steps);
+        let problem = plan.on(&optimiser, theta, state)?;
+        problem.start(memory)?;
+        problem.watch(memory, usize::MAX, |k, seen| values[k] = seen.loss)?;
         Ok(())
     }
 }

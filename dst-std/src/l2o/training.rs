@@ -1,21 +1,20 @@
 //! One training step: a batch of problems, runs cut into segments, an update of the weights after each.
 //!
 //! The loss of a segment is the mean over the batch of Σ f(x_k)/K over its steps, or of the logarithm of f ([`Loss`]), plus what
-//! the [`Penalty`] adds. Each problem is a
-//! run of dst-core over the segment, with all its states kept, and one backward sweep; problems are spread over the
-//! threads, and their gradients added in the order of the problems. What a step needs is made once: the step itself
-//! allocates nothing.
+//! the [`Penalty`] adds. Each problem is a run of dst-core over the segment, with all its states kept, and one backward sweep
+//! whose seeds are chosen when the values f(x_k) of the run are known. A penalty that is scaled against the loss takes a second
+//! sweep over the same run. Problems are spread over the threads, and their gradients added in the order of the problems. What
+//! a step needs is made once: the step itself allocates nothing.
 
-use std::cell::Cell;
 use std::sync::Mutex;
 
-use dst_core::{Error, HeapMemory, Integrator, Map, System};
+use dst_core::{Error, HeapMemory, Map, Reading, Seeds, System};
 
 use super::adam::Adam;
 use super::loss::Loss;
 use super::model::Model;
 use super::optimiser::{self, Feed, Optimiser};
-use super::penalty::{Found, Penalty, Term};
+use super::penalty::{Found, Penalty};
 use super::task::{Family, Task};
 use super::workshop::{self, Workshop};
 use crate::linalg::Real;
@@ -110,26 +109,21 @@ struct Seat<T> {
 struct Desk<T> {
     memory: HeapMemory<T>,
     workshop: Box<Workshop<T>>,
-    weights: Vec<Cell<T>>,
-    /// f(x_k) on the way.
-    values: Vec<Cell<T>>,
-    last: Vec<T>,
+    /// x = 0, where runs begin.
+    origin: Vec<T>,
 }
 
 impl<T: Real> Desk<T> {
     fn new(recipe: &Recipe, task: &Task<T>) -> Self {
         let mut workshop = Workshop::new(recipe.family.dim, recipe.steps);
         let optimiser = Optimiser::new(recipe.model, task, recipe.feed, &mut workshop);
-        // Two slots more than states are kept: the engine then writes every state where it stays.
-        let slots = recipe.steps + 2;
+        // One slot for every state of a segment: each is written where it is kept.
+        let slots = recipe.steps + 1;
         let memory = HeapMemory::with_records(&Map.until(-T::MAX), &optimiser, slots);
-        let last = vec![T::ZERO; optimiser.dims().states];
         Self {
             memory,
             workshop,
-            weights: vec![Cell::new(T::ZERO); recipe.steps + 1],
-            values: vec![Cell::new(T::ZERO); recipe.steps + 1],
-            last,
+            origin: vec![T::ZERO; recipe.family.dim],
         }
     }
 }
@@ -162,9 +156,10 @@ impl<T: Real> Trainer<T> {
         let task = Task::new(recipe.family);
         let desk = || Desk::new(&recipe, &task);
         let desks: Vec<Desk<T>> = (0..rayon::current_num_threads()).map(|_| desk()).collect();
-        let states = desks
-            .first()
-            .map_or_else(|| desk().last.len(), |desk| desk.last.len());
+        let workshop = &mut Workshop::new(recipe.family.dim, 0);
+        let states = Optimiser::new(recipe.model, &task, recipe.feed, workshop)
+            .dims()
+            .states;
         let seat = || Seat {
             task: task.clone(),
             least: T::ZERO,
@@ -320,75 +315,72 @@ impl<T: Real> Job<'_, T> {
     }
 
     fn one(self, seat: &mut Seat<T>, desk: &mut Desk<T>) -> Result<(), Error> {
-        let Recipe {
-            model, feed, steps, ..
-        } = self.recipe;
-        let end = self.first + steps;
-        let values = &desk.values;
-        let optimiser = Optimiser::new(model, &seat.task, feed, &mut desk.workshop)
-            .until(end)
-            .noting(values, self.first);
-        if self.first == 0 {
-            let x0 = &mut desk.last[..self.recipe.family.dim];
-            x0.fill(T::ZERO);
-            optimiser.start(x0, &mut seat.state);
+        let Self {
+            recipe,
+            penalty,
+            theta,
+            first,
+        } = self;
+        let workshop = &mut desk.workshop;
+        let optimiser = Optimiser::new(recipe.model, &seat.task, recipe.feed, workshop)
+            .until(first + recipe.steps);
+        if first == 0 {
+            optimiser.start(&desk.origin, &mut seat.state);
             seat.values.clear();
             seat.stopped = false;
         }
-        let from = seat.values.len().saturating_sub(1);
-        let weights = &desk.weights;
         let plan = Map
             .until(-T::MAX)
-            .at_most(steps)
-            .from_time(T::from_count(self.first))
-            .theta_only()
-            .running_loss(|k: usize| weights[k].get(), T::ZERO);
-        let mut run = plan.record(&optimiser, self.theta, &seat.state, &mut desk.memory)?;
-        weights.iter().for_each(|weight| weight.set(T::ZERO));
-        run.complete()?;
-        for (weight, value) in weights.iter().zip(values).skip(1) {
-            let slope = self.recipe.loss.slope(value.get(), seat.least);
-            weight.set(self.share() * slope);
-        }
-        let new = usize::from(self.first > 0);
-        seat.values.extend(values[new..].iter().map(Cell::get));
+            .at_most(recipe.steps)
+            .from_time(T::from_count(first))
+            .theta_only();
+        let problem = plan.on(&optimiser, theta, &seat.state)?;
+        let memory = &mut desk.memory;
+        problem.start(memory)?;
+        problem.watch(memory, usize::MAX, |k, seen| {
+            // A segment begins where the one before it ended.
+            if k > 0 || first == 0 {
+                seat.values.push(seen.loss);
+            }
+        })?;
         seat.found = if seat.stopped {
             Found::Nothing
         } else {
-            self.penalty.find(&seat.values, from, seat.least)
+            penalty.find(&seat.values, first, seat.least)
         };
         seat.stopped |= seat.found != Found::Nothing;
-        let mean = T::ONE / T::from_count(self.recipe.batch);
-        if let (Penalty::Literal { weight }, Found::Stop(term)) = (self.penalty, seat.found) {
-            self.weigh(weights, term, mean * T::from_f64(weight));
+        let (share, mean) = (self.share(), T::ONE / T::from_count(recipe.batch));
+        let literal = match (penalty, seat.found) {
+            (Penalty::Literal { weight }, Found::Stop(term)) => {
+                Some((term, mean * T::from_f64(weight)))
+            }
+            _ => None,
+        };
+        let (values, least) = (&seat.values[first..], seat.least);
+        let seeds = Seeds::weighted(|k| {
+            let weight = match k {
+                0 => T::ZERO,
+                _ => share * recipe.loss.slope(values[k], least),
+            };
+            let stop = literal.map_or(T::ZERO, |(term, scale)| scale * term.at(first + k));
+            Reading::loss(weight + stop)
+        });
+        problem.adjoint(memory, seeds, usize::MAX)?;
+        let mut found = problem.gradient(memory)?;
+        seat.gradient.copy_from_slice(found.theta);
+        if let (Some(_), Found::Stop(term)) = (penalty.warm_up(), seat.found) {
+            let optimiser = match penalty {
+                Penalty::Carried { .. } => optimiser.given(term.stop - 1),
+                _ => optimiser,
+            };
+            let problem = plan.on(&optimiser, theta, &seat.state)?;
+            // Over the same run: what was kept of it does not depend on what is taken as given.
+            let seeds = Seeds::weighted(|k| Reading::loss(mean * term.at(first + k)));
+            problem.adjoint(memory, seeds, usize::MAX)?;
+            found = problem.gradient(memory)?;
+            seat.penalty_gradient.copy_from_slice(found.theta);
         }
-        let gradient = run.adjoint()?.finish()?;
-        seat.gradient.copy_from_slice(gradient.theta);
-        let (Some(_), Found::Stop(term)) = (self.penalty.warm_up(), seat.found) else {
-            seat.state.copy_from_slice(gradient.state);
-            return Ok(());
-        };
-        desk.last.copy_from_slice(gradient.state);
-        weights.iter().for_each(|weight| weight.set(T::ZERO));
-        self.weigh(weights, term, mean);
-        let plan = plan.at_most(term.stop - self.first);
-        let optimiser = match self.penalty {
-            Penalty::Carried { .. } => optimiser.given(term.stop - 1),
-            _ => optimiser,
-        };
-        let mut run = plan.record(&optimiser, self.theta, &seat.state, &mut desk.memory)?;
-        run.complete()?;
-        let gradient = run.adjoint()?.finish()?;
-        seat.penalty_gradient.copy_from_slice(gradient.theta);
-        seat.state.copy_from_slice(&desk.last);
+        seat.state.copy_from_slice(found.state);
         Ok(())
-    }
-
-    /// Adds scale·N to the running loss.
-    fn weigh(&self, weights: &[Cell<T>], term: Term<T>, scale: T) {
-        let stop = term.stop - self.first;
-        for (k, weight) in [stop - 1, stop].into_iter().zip(term.weights) {
-            weights[k].set(weights[k].get() + scale * weight);
-        }
     }
 }

@@ -172,6 +172,7 @@ mod tests {
             let bar = Bar {
                 theta: &mut theta_bar,
                 x: &mut x_bar,
+                t: None,
             };
             system.pullback(at, &tape, seed, bar, &mut scratch);
             let (d_theta, d_x) = (normals(7, theta.len()), normals(8, dim));

@@ -3,76 +3,53 @@
 //! How many steps there will be is not known when the states go by: the case for which `dst-core` has its online [`Schedule`].
 //! As long as slots are free, it stores every state; so the memory grows with the run, up to the slots allowed.
 
-use dst_core::checkpoint::{Mark, Reversal, Schedule, ScheduleState};
+use dst_core::checkpoint::{Action, Mark, Reversal, Schedule};
 
-/// Checkpoints of a run under way.
+/// Checkpoints of a run.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
     /// Slots allowed, at least one.
     slots: usize,
-    kept: Kept,
-    /// Empty until the slots are full.
+    schedule: Schedule,
+    /// One for each slot in use, and one to come.
     marks: Vec<Mark>,
-    state: Option<ScheduleState>,
-}
-
-/// The states in the slots, each in memory of its own: a single long vector would be copied whenever it grows.
-#[derive(Debug, Default)]
-pub(super) struct Kept {
+    /// The states in the slots, each in memory of its own: a single long vector would be copied whenever it grows.
     states: Vec<Vec<f64>>,
 }
 
 impl Checkpoints {
-    /// With so many slots.
+    /// With this many slots.
     pub(super) fn new(slots: usize) -> Self {
+        let slots = slots.clamp(1, u32::MAX as usize);
         Self {
-            slots: slots.clamp(1, u32::MAX as usize),
-            kept: Kept::default(),
+            slots,
+            schedule: Schedule::new(slots),
             marks: Vec::new(),
-            state: None,
+            states: Vec::new(),
         }
     }
 
     /// The run goes on past step k, from x_k: the last moment to keep that.
     pub(super) fn pass(&mut self, k: usize, x: &[f64]) {
-        if k < self.slots {
-            self.kept.save(k, x);
-            return;
-        }
-        let Some(mut schedule) = self.schedule(self.slots, self.slots) else {
-            return;
-        };
-        let slot = (schedule.next_save() == k).then(|| schedule.save());
-        self.state = Some(schedule.state());
-        if let Some(slot) = slot {
-            self.kept.save(slot, x);
+        if self.schedule.next_save() == k {
+            // One more than needed now: a schedule that has one mark keeps x_0 alone, for ever.
+            self.make_marks(k.saturating_add(2));
+            let slot = self.schedule.save(&mut self.marks);
+            self.save(slot, x);
         }
     }
 
-    /// What to do to reverse a run of n ≥ 1 steps, the last of which is at hand; and the slots to do it with.
-    pub(super) fn reverse(&mut self, n: usize) -> Option<(Reversal<'_>, &mut Kept)> {
-        let (marks, saved) = (self.slots.min(n), self.slots.min(n - 1));
-        let state = self.schedule(marks, saved)?.state();
-        let Self { marks, kept, .. } = self;
-        Some((Schedule::resume(marks, state)?.reverse(n), kept))
+    /// Begins to reverse a run of n ≥ 1 steps, the last of which is at hand.
+    pub(super) fn reverse(&mut self, n: usize) -> Reversal {
+        self.make_marks(n);
+        self.schedule.reverse(&mut self.marks, n)
     }
 
-    /// The schedule as it stands; made now, with the first states in the slots of their number, if there was no need before.
-    fn schedule(&mut self, marks: usize, saved: usize) -> Option<Schedule<'_>> {
-        if let Some(state) = self.state {
-            return Schedule::resume(&mut self.marks, state);
-        }
-        self.marks = vec![Mark::EMPTY; marks];
-        let mut schedule = Schedule::new(&mut self.marks)?;
-        for k in 0..saved {
-            let slot = schedule.save();
-            debug_assert_eq!(slot, k);
-        }
-        Some(schedule)
+    /// The next thing to do in a reversal.
+    pub(super) fn next_action(&mut self, reversal: &mut Reversal) -> Action {
+        reversal.next_action(&mut self.marks)
     }
-}
 
-impl Kept {
     /// Keeps a state in a slot, over what was there. New slots come in order.
     pub(super) fn save(&mut self, slot: usize, x: &[f64]) {
         match self.states.get_mut(slot) {
@@ -85,12 +62,16 @@ impl Kept {
     pub(super) fn load(&self, slot: usize) -> &[f64] {
         &self.states[slot]
     }
+
+    /// Marks for this many states, as far as there are slots.
+    fn make_marks(&mut self, states: usize) {
+        let marks = self.slots.min(states).max(self.marks.len());
+        self.marks.resize(marks, Mark::EMPTY);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use dst_core::checkpoint::Action;
-
     use super::*;
 
     /// Every step is reversed once, last first, from its own state; no more states are kept than allowed.
@@ -102,12 +83,12 @@ mod tests {
                 for k in 0..n - 1 {
                     checkpoints.pass(k, &[k as f64]);
                 }
-                let (mut reversal, kept) = checkpoints.reverse(n).unwrap();
+                let mut reversal = checkpoints.reverse(n);
                 let (mut x, mut left) = ((n - 1) as f64, n);
                 loop {
-                    match reversal.next_action() {
-                        Action::Load { slot, .. } => x = kept.load(slot)[0],
-                        Action::Save { slot, .. } => kept.save(slot, &[x]),
+                    match checkpoints.next_action(&mut reversal) {
+                        Action::Load { slot, .. } => x = checkpoints.load(slot)[0],
+                        Action::Save { slot, .. } => checkpoints.save(slot, &[x]),
                         Action::Advance { from, to } => x += (to - from) as f64,
                         Action::Pull { step } => {
                             left -= 1;
@@ -117,7 +98,8 @@ mod tests {
                     }
                 }
                 assert_eq!(left, 0, "{slots} slots, {n} steps");
-                assert!(kept.states.len() <= slots.min(n), "{}", kept.states.len());
+                let kept = checkpoints.states.len();
+                assert!(kept <= slots.min(n), "{kept}");
             }
         }
     }

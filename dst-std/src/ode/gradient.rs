@@ -1,17 +1,18 @@
 //! The gradient of the event's time, through the accepted steps.
 //!
-//! T is the end of the last step, and J(x(T)) = ε, so ∂T/∂p = −(∂J/∂p at fixed T)/(dJ/dt) with dJ/dt = −∇J·A (Theorem 1 of the
-//! paper). The numerator is the exact derivative of the chain of accepted steps, their lengths held fixed: λ = ∇J(x_N) is pulled
+//! T is the end of the last step, and J = ε there, so ∂T/∂p = −(∂J/∂p at fixed T)/(dJ/dt) with dJ/dt = ∂J/∂t − ∇J·A (Theorem 1
+//! of the paper). The numerator is the exact derivative of the chain of accepted steps, their lengths held fixed: λ = ∇J(x_N) is pulled
 //! back through the transposes of the steps, last first. A state that was not kept is computed again, forwards, from
 //! a checkpoint; the ODE is never solved backwards in time, which for a flow that contracts means one that explodes.
 //!
 //! The checkpoints are chosen while the solver runs ([`Checkpoints`]). Replaying its steps as an Euler iteration of `dst-core` would
 //! need no sweep of its own, but 6N + 1 evaluations more.
 
-use dst_core::checkpoint::{Action, Reversal};
-use dst_core::{Condition, Error, System};
+use dst_core::checkpoint::Action;
+use dst_core::solve::Condition;
+use dst_core::{Error, System};
 
-use super::checkpoints::{Checkpoints, Kept};
+use super::checkpoints::Checkpoints;
 use super::error::OdeError;
 use super::solver::{Accepted, Event, solve};
 use super::step::{INNER, Step};
@@ -28,7 +29,7 @@ pub struct EventGradient {
     pub x0: Vec<f64>,
     /// ∂T/∂ε
     pub epsilon: f64,
-    /// dJ/dt = −∇J·A at T; negative.
+    /// dJ/dt = ∂J/∂t − ∇J·A at T; negative.
     pub slope: f64,
     /// How well determined the crossing is; its fall of J is that over the crossing step before it was cut.
     pub condition: Condition<f64>,
@@ -100,9 +101,7 @@ pub fn event_gradient<Y: System<f64> + ?Sized>(
         event,
     };
     answer.seed(&mut step, epsilon)?;
-    let reversal = checkpoints.reverse(answer.event.steps.len());
-    let (reversal, kept) = reversal.ok_or(Error::NoSlots)?;
-    answer.sweep(&mut step, reversal, kept)?;
+    answer.sweep(&mut step, &mut checkpoints)?;
     answer.evaluations.recomputed = step.evaluations - answer.evaluations.forward;
     answer.evaluations.pullbacks = step.pullbacks;
     Ok(answer)
@@ -116,17 +115,17 @@ impl EventGradient {
         epsilon: f64,
     ) -> Result<(), OdeError> {
         let time = self.event.time;
-        step.criterion_gradient(time, &mut self.x0, &mut self.theta);
+        let in_time = step.criterion_gradient(time, &mut self.x0, &mut self.theta);
         let products = self.x0.iter().zip(&step.rates[INNER]).map(|(g, a)| g * a);
         let (sum, size) =
             products.fold((0.0, 0.0), |(sum, size), p: f64| (sum + p, size + p.abs()));
         let (before, after) = self.event.crossing;
-        self.slope = -sum;
+        self.slope = in_time - sum;
         self.condition = Condition {
             rounding: (before - after)
                 / before.abs().max(after.abs()).max(epsilon.abs())
                 / f64::EPSILON,
-            transversality: sum.abs() / size,
+            transversality: self.slope.abs() / (in_time.abs() + size),
         };
         // Asked this way round, a NaN counts as flat.
         let falls = self.slope < 0.0 && self.condition.transversality >= 64.0 * f64::EPSILON;
@@ -146,17 +145,17 @@ impl EventGradient {
     fn sweep<Y: System<f64> + ?Sized>(
         &mut self,
         step: &mut Step<'_, Y>,
-        mut reversal: Reversal<'_>,
-        kept: &mut Kept,
+        checkpoints: &mut Checkpoints,
     ) -> Result<(), OdeError> {
         let steps = &self.event.steps;
+        let mut reversal = checkpoints.reverse(steps.len());
         let all_finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
         // The stages of the last step are those of the solve.
         let mut recorded = true;
         loop {
-            match reversal.next_action() {
+            match checkpoints.next_action(&mut reversal) {
                 Action::Load { slot, .. } => {
-                    step.states[0].copy_from_slice(kept.load(slot));
+                    step.states[0].copy_from_slice(checkpoints.load(slot));
                     recorded = false;
                 }
                 Action::Advance { from, to } => {
@@ -165,7 +164,7 @@ impl EventGradient {
                     }
                     recorded = false;
                 }
-                Action::Save { slot, .. } => kept.save(slot, &step.states[0]),
+                Action::Save { slot, .. } => checkpoints.save(slot, &step.states[0]),
                 Action::Pull { step: k } => {
                     let Accepted { time, length } = steps[k];
                     if !recorded {

@@ -132,6 +132,6 @@ fn check<Y: System<f64> + ?Sized>(
     if !(first > 0.0 && first.is_finite()) {
         return Err(OdeError::FirstStep);
     }
-    // Some systems are made for one step of one method.
-    Ok(system.check(first, false)?)
+    // A map has no rate to integrate.
+    Ok(system.check(false)?)
 }

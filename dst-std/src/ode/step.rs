@@ -144,10 +144,22 @@ impl<'a, Y: System<f64> + ?Sized> Step<'a, Y> {
         (squares.sum::<f64>() / before.len() as f64).sqrt()
     }
 
-    /// Adds ∇J(x_{k+1}) to `lambda` and ∂J/∂θ to `theta_bar`.
-    pub(super) fn criterion_gradient(&mut self, t: f64, lambda: &mut [f64], theta_bar: &mut [f64]) {
+    /// Adds ∇J(x_{k+1}) to `lambda` and ∂J/∂θ to `theta_bar`, and returns ∂J/∂t.
+    pub(super) fn criterion_gradient(
+        &mut self,
+        t: f64,
+        lambda: &mut [f64],
+        theta_bar: &mut [f64],
+    ) -> f64 {
         self.spare[0].fill(0.0);
-        self.pullback(t, INNER, 1.0, theta_bar, lambda);
+        let mut in_time = 0.0;
+        let bar = Bar {
+            theta: theta_bar,
+            x: lambda,
+            t: Some(&mut in_time),
+        };
+        self.pullback(t, INNER, 1.0, bar);
+        in_time
     }
 
     /// Pulls λ back through the step, in place, and adds to θ̄. Needs the states and tapes; the rates are lost.
@@ -162,7 +174,12 @@ impl<'a, Y: System<f64> + ?Sized> Step<'a, Y> {
             }
             let mut stage_bar = std::mem::take(&mut self.rates[i]);
             stage_bar.fill(0.0);
-            self.pullback(t + C[i] * h, i, 0.0, theta_bar, &mut stage_bar);
+            let bar = Bar {
+                theta: theta_bar,
+                x: &mut stage_bar,
+                t: None,
+            };
+            self.pullback(t + C[i] * h, i, 0.0, bar);
             self.rates[i] = stage_bar;
         }
         for stage_bar in self.rates[..INNER].iter().rev() {
@@ -173,7 +190,7 @@ impl<'a, Y: System<f64> + ?Sized> Step<'a, Y> {
     }
 
     /// The system's pullback at stage i, with the cotangent of the rate in the spare state.
-    fn pullback(&mut self, t: f64, i: usize, criterion: f64, theta: &mut [f64], x: &mut [f64]) {
+    fn pullback(&mut self, t: f64, i: usize, criterion: f64, bar: Bar<'_, f64>) {
         self.pullbacks += 1;
         let at = Point {
             theta: self.theta,
@@ -185,7 +202,6 @@ impl<'a, Y: System<f64> + ?Sized> Step<'a, Y> {
             criterion,
             loss: 0.0,
         };
-        let bar = Bar { theta, x };
         self.system
             .pullback(at, &self.tapes[i], seed, bar, &mut self.scratch);
     }

@@ -11,7 +11,6 @@
 //! | `problem` | what is solved, and from where |
 //! | `method` | the methods, their hyperparameters as free coordinates |
 //! | `trial` | one run: its stopping time, or what stands for it if the run did not stop; the gradient |
-//! | `watched` | J as a running loss |
 //! | `team` | all starting points together |
 //! | `descent` | down the mean |
 //! | `grid` | the comparison |
@@ -28,7 +27,6 @@ mod team;
 #[cfg(test)]
 mod tests;
 mod trial;
-mod watched;
 
 use dst_core::System;
 

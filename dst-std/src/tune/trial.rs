@@ -7,13 +7,14 @@
 //! nothing, or has diverged, has a finite score and a slope that points home.
 //!
 //! ln J_K is the mean over the last tenth of the run, and K the middle of it: methods with momentum oscillate, and a
-//! single value would be a matter of luck. Its gradient comes from the same engine, as a running loss with weights
-//! on these steps.
+//! single value would be a matter of luck. Its gradient comes from the same run: a sweep whose seeds are weights on J
+//! at these steps.
 
-use dst_core::{Error, Euler, HeapMemory, Integrator, NoLoss, Plan, Progress, System, Weights};
+use dst_core::{
+    Crossing, Error, Euler, HeapMemory, Iterate, Plan, Progress, Reading, Seeds, Status, System,
+};
 
 use super::Outlook;
-use super::watched::Watched;
 use crate::report::Interrupt;
 
 /// Steps between two looks at the interrupt flag.
@@ -85,96 +86,89 @@ pub(super) fn trial(
     differentiate: bool,
     interrupt: &Interrupt,
 ) -> Result<Trial, NoTrial> {
-    let (system, limit) = (Watched(outlook.system), outlook.max_steps);
+    let limit = outlook.max_steps;
     let plan = Euler::new(1.0)
         .until(outlook.epsilon)
         .at_most(limit)
         .theta_only();
-    let mut memory = memory(&plan, &system, differentiate, limit);
-    let mut run = plan
-        .record(&system, theta, state, &mut memory)
+    let problem = plan
+        .on(outlook.system, theta, state)
         .map_err(NoTrial::Engine)?;
-    let first = match run.advance(0) {
-        Ok(status) if status.is_reached() => return Err(NoTrial::AtStart),
-        Ok(status) => status.iterate().criterion,
-        Err(_) => return Ok(lost(theta.len(), 0)),
-    };
+    let mut memory = memory(&plan, outlook.system, differentiate, limit);
+    problem.start(&mut memory).map_err(NoTrial::Engine)?;
     let tail_length = (limit / 10).max(1);
-    let mut tail = Vec::new();
-    let reached = loop {
-        let done = run.iterate().steps;
-        let in_tail = done + tail_length >= limit;
-        let budget = if in_tail {
-            1
-        } else {
-            PATIENCE.min(limit - tail_length - done)
-        };
+    let (mut first, mut tail) = (f64::NAN, Vec::new());
+    let last = loop {
         if interrupt.raised() {
             return Err(NoTrial::Interrupted);
         }
-        let status = match run.advance(budget) {
-            Ok(status) => status,
+        let status = problem.watch(&mut memory, PATIENCE, |k, seen| {
+            if k == 0 {
+                first = seen.criterion;
+            }
+            if k + tail_length > limit {
+                tail.push(seen.criterion);
+            }
+        });
+        match status {
+            Ok(Status::Running(_)) => {}
+            Ok(status) => break status,
             Err(Error::NonFinite { step }) => return Ok(lost(theta.len(), step)),
             Err(error) => return Err(NoTrial::Engine(error)),
-        };
-        if status.is_reached() {
-            break true;
-        }
-        if in_tail {
-            tail.push(status.iterate().criterion);
-        }
-        if status.iterate().steps >= limit {
-            break false;
         }
     };
-    let steps = run.iterate().steps;
-    let work = Work {
-        gradients: steps + 1,
-        products: 0,
-    };
-    if reached {
-        let last = run.iterate();
-        let part = (last.previous - outlook.epsilon) / (last.previous - last.criterion);
-        let late = (steps - 1) as f64 + part;
-        let mut trial = Trial {
-            steps: Some(steps),
-            criterion: last.criterion,
-            score: libm::log1p(late),
-            gradient: vec![0.0; theta.len()],
-            work,
-        };
-        if differentiate {
-            finish(run, 1.0 / (1.0 + late), &mut trial, interrupt)?;
-        }
-        return Ok(trial);
+    let reached = last.is_reached();
+    let Iterate {
+        steps,
+        criterion,
+        previous,
+        ..
+    } = last.iterate();
+    if reached && steps == 0 {
+        return Err(NoTrial::AtStart);
     }
-    // From here on, logarithms of J above its least value.
-    let gap = |j: f64| libm::log((j - outlook.floor) / (outlook.epsilon - outlook.floor));
-    let way = gap(first);
-    let left = tail.iter().map(|&j| gap(j)).sum::<f64>() / tail.len() as f64;
-    let (late, slope) = lateness(left / way);
-    let middle = limit as f64 - 0.5 * (tail.len() as f64 - 1.0);
-    let mut trial = Trial {
-        steps: None,
-        criterion: run.iterate().criterion,
+    // The score and its derivative: by N*, or by the mean of ln J over the tail.
+    let (score, scale) = if reached {
+        tail.clear();
+        let part = (previous - outlook.epsilon) / (previous - criterion);
+        let late = (steps - 1) as f64 + part;
+        (libm::log1p(late), 1.0 / (1.0 + late))
+    } else {
+        // Logarithms of J above its least value.
+        let gap = |j: f64| libm::log((j - outlook.floor) / (outlook.epsilon - outlook.floor));
+        let way = gap(first);
+        let left = tail.iter().map(|&j| gap(j)).sum::<f64>() / tail.len() as f64;
+        let (late, slope) = lateness(left / way);
+        let middle = limit as f64 - 0.5 * (tail.len() as f64 - 1.0);
         // Not to have stopped is never better than to have stopped at the limit.
-        score: (libm::log1p(middle) + late).max(libm::log1p(limit as f64)),
+        let score = (libm::log1p(middle) + late).max(libm::log1p(limit as f64));
+        (score, slope / way)
+    };
+    let mut trial = Trial {
+        steps: reached.then_some(steps),
+        criterion,
+        score,
         gradient: vec![0.0; theta.len()],
-        work,
+        work: Work {
+            gradients: steps + 1,
+            products: 0,
+        },
     };
     if differentiate {
         let (count, begin) = (tail.len() as f64, limit + 1 - tail.len());
-        let tail = tail.as_slice();
-        let weight = |step: usize| {
+        let in_tail = Seeds::weighted(|step| {
             let j = step.checked_sub(begin).and_then(|i| tail.get(i));
-            j.map_or(0.0, |j| 1.0 / (count * (j - outlook.floor)))
-        };
-        let paused = run.suspend();
-        let run = plan
-            .running_loss(weight, 0.0)
-            .resume(paused, &system, theta, state, &mut memory)
-            .map_err(NoTrial::Engine)?;
-        finish(run, slope / way, &mut trial, interrupt)?;
+            Reading::criterion(j.map_or(0.0, |j| 1.0 / (count * (j - outlook.floor))))
+        });
+        let stop = Seeds::stop(Crossing::Interpolated).times(if reached { 1.0 } else { 0.0 });
+        sweep(
+            problem,
+            &mut memory,
+            stop + in_tail,
+            scale,
+            &mut trial,
+            interrupt,
+        )?;
     }
     Ok(trial)
 }
@@ -193,15 +187,15 @@ fn lost(params: usize, step: usize) -> Trial {
     }
 }
 
-/// Room for all steps with their records, as far as there is memory; for a run without a gradient, next to none.
-fn memory(
-    plan: &Plan<f64, Euler<f64>, NoLoss>,
-    system: &Watched<'_>,
+/// Room for all steps with their records, as far as there is memory; without slots for a run without a gradient.
+fn memory<Y: System<f64> + ?Sized>(
+    plan: &Plan<f64, Euler<f64>>,
+    system: &Y,
     differentiate: bool,
     limit: usize,
 ) -> HeapMemory<f64> {
     if !differentiate {
-        return HeapMemory::new(plan, system, 1);
+        return HeapMemory::new(plan, system, 0);
     }
     let dims = system.dims();
     let slot = (dims.states + dims.tape).max(1) * size_of::<f64>();
@@ -210,40 +204,28 @@ fn memory(
 }
 
 /// Differentiates a run that is over, and adds `scale` times the gradient to the trial.
-fn finish<'m, W: Weights<f64>, St: dst_core::Store<f64>>(
-    run: dst_core::Run<'_, 'm, f64, Watched<'_>, Euler<f64>, W, dst_core::Recording<'m, St>>,
+fn sweep<Y, W>(
+    problem: dst_core::Problem<'_, f64, Y, Euler<f64>>,
+    memory: &mut HeapMemory<f64>,
+    seeds: Seeds<f64, W>,
     scale: f64,
     trial: &mut Trial,
     interrupt: &Interrupt,
-) -> Result<(), NoTrial> {
-    // Flat crossings and gradients beyond all bounds have no direction to offer: the trial then has its score alone.
-    let work = |error| match error {
-        Error::FlatCrossing { .. } | Error::NonFiniteGradient { .. } | Error::NonFinite { .. } => {
-            Ok(())
+) -> Result<(), NoTrial>
+where
+    Y: System<f64> + ?Sized,
+    W: Fn(usize) -> Reading<f64> + Copy,
+{
+    let result = loop {
+        match problem.differentiate(memory, seeds, PATIENCE) {
+            Ok(Progress::Running { .. }) if interrupt.raised() => return Err(NoTrial::Interrupted),
+            Ok(Progress::Running { .. }) => {}
+            Ok(Progress::Done) => break problem.gradient(memory),
+            Err(error) => break Err(error),
         }
-        error => Err(NoTrial::Engine(error)),
-    };
-    let result = if run.tangent_is_cheaper() {
-        run.tangent().and_then(|mut tangent| {
-            while tangent.advance(PATIENCE)? != Progress::Done {
-                if interrupt.raised() {
-                    return Ok(None);
-                }
-            }
-            tangent.finish().map(Some)
-        })
-    } else {
-        run.adjoint().and_then(|mut adjoint| {
-            while adjoint.advance(PATIENCE)? != Progress::Done {
-                if interrupt.raised() {
-                    return Ok(None);
-                }
-            }
-            adjoint.finish().map(Some)
-        })
     };
     match result {
-        Ok(Some(gradient)) => {
+        Ok(gradient) => {
             for (to, from) in trial.gradient.iter_mut().zip(gradient.theta) {
                 *to += scale * from;
             }
@@ -253,8 +235,11 @@ fn finish<'m, W: Weights<f64>, St: dst_core::Store<f64>>(
             };
             Ok(())
         }
-        Ok(None) => Err(NoTrial::Interrupted),
-        Err(error) => work(error),
+        // Flat crossings and gradients beyond all bounds have no direction to offer: the trial then has its score alone.
+        Err(
+            Error::FlatCrossing { .. } | Error::NonFiniteGradient { .. } | Error::NonFinite { .. },
+        ) => Ok(()),
+        Err(error) => Err(NoTrial::Engine(error)),
     }
 }
 

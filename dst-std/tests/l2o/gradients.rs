@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use dst_core::{Crossing, HeapMemory, Integrator, Map, Objective, System};
+use dst_core::{Crossing, HeapMemory, Map, Objective, Reading, Seeds, System};
 use dst_std::l2o::{Feed, Model, Optimiser, Task, Workshop};
 
 use crate::{task, weights};
@@ -33,13 +33,14 @@ fn loss<O: Objective<f64>>(model: Model, objective: O, theta: &[f64], x0: &[f64]
     let optimiser = Optimiser::new(model, objective, Feed::Detached, &mut workshop);
     let mut state = vec![0.0; optimiser.dims().states];
     optimiser.start(x0, &mut state);
-    let plan = Map
-        .until(-f64::MAX)
-        .at_most(STEPS)
-        .running_loss(weight, 0.0);
-    let mut memory = HeapMemory::new(&plan, &optimiser, 1);
-    let mut run = plan.run(&optimiser, theta, &state, &mut memory).unwrap();
-    run.complete().unwrap().iterate().loss
+    let plan = Map.until(-f64::MAX).at_most(STEPS);
+    let mut memory = HeapMemory::new(&plan, &optimiser, 0);
+    let problem = plan.on(&optimiser, theta, &state).unwrap();
+    problem.start(&mut memory).unwrap();
+    let mut sum = 0.0;
+    let add = |k, seen: Reading<f64>| sum += weight(k) * seen.loss;
+    problem.watch(&mut memory, usize::MAX, add).unwrap();
+    sum
 }
 
 fn loss_gradient(model: Model, task: &Task<f64>, feed: Feed, theta: &[f64], x0: &[f64]) -> Answer {
@@ -47,16 +48,18 @@ fn loss_gradient(model: Model, task: &Task<f64>, feed: Feed, theta: &[f64], x0: 
     let optimiser = Optimiser::new(model, task, feed, &mut workshop);
     let mut state = vec![0.0; optimiser.dims().states];
     optimiser.start(x0, &mut state);
-    let plan = Map
-        .until(-f64::MAX)
-        .at_most(STEPS)
-        .running_loss(weight, 0.0);
+    let plan = Map.until(-f64::MAX).at_most(STEPS);
     let mut memory = HeapMemory::with_records(&plan, &optimiser, STEPS);
-    let gradient = plan
-        .gradient(&optimiser, theta, &state, &mut memory)
-        .unwrap();
+    let problem = plan.on(&optimiser, theta, &state).unwrap();
+    problem.start(&mut memory).unwrap();
+    let mut value = 0.0;
+    let add = |k, seen: Reading<f64>| value += weight(k) * seen.loss;
+    problem.watch(&mut memory, usize::MAX, add).unwrap();
+    let seeds = Seeds::weighted(|k| Reading::loss(weight(k)));
+    problem.adjoint(&mut memory, seeds, usize::MAX).unwrap();
+    let gradient = problem.gradient(&memory).unwrap();
     Answer {
-        value: gradient.loss,
+        value,
         theta: gradient.theta.to_vec(),
         x0: gradient.x0[optimiser.x_range()].to_vec(),
     }
@@ -244,9 +247,11 @@ fn with_the_last_step_given() {
                 let mut state = vec![0.0; optimiser.dims().states];
                 optimiser.start(x0, &mut state);
                 let plan = Map.until(-f64::MAX).at_most(steps);
-                let mut memory = HeapMemory::new(&plan, &optimiser, 1);
-                let mut run = plan.run(&optimiser, theta, &state, &mut memory).unwrap();
-                run.complete().unwrap().iterate().state[optimiser.x_range()].to_vec()
+                let mut memory = HeapMemory::new(&plan, &optimiser, 0);
+                let problem = plan.on(&optimiser, theta, &state).unwrap();
+                problem.start(&mut memory).unwrap();
+                let end = problem.complete(&mut memory).unwrap().iterate();
+                end.state[optimiser.x_range()].to_vec()
             };
             let [before, last] = [STEPS - 1, STEPS].map(|steps| after(steps, &theta, &x0));
             let step: Vec<f64> = last.iter().zip(&before).map(|(a, b)| a - b).collect();
@@ -263,17 +268,17 @@ fn with_the_last_step_given() {
             let optimiser = optimiser.given(STEPS - 1);
             let mut state = vec![0.0; optimiser.dims().states];
             optimiser.start(&x0, &mut state);
-            let at_the_end = |k: usize| f64::from(u8::from(k == STEPS));
-            let plan = Map
-                .until(-f64::MAX)
-                .at_most(STEPS)
-                .running_loss(at_the_end, 0.0);
+            let plan = Map.until(-f64::MAX).at_most(STEPS);
             let mut memory = HeapMemory::with_records(&plan, &optimiser, STEPS);
-            let gradient = plan
-                .gradient(&optimiser, &theta, &state, &mut memory)
-                .unwrap();
+            let problem = plan.on(&optimiser, &theta, &state).unwrap();
+            problem.start(&mut memory).unwrap();
+            let value = problem.complete(&mut memory).unwrap().iterate().loss;
+            let at_the_end = |k: usize| Reading::loss(f64::from(u8::from(k == STEPS)));
+            let seeds = Seeds::weighted(at_the_end);
+            problem.adjoint(&mut memory, seeds, usize::MAX).unwrap();
+            let gradient = problem.gradient(&memory).unwrap();
             let found = Answer {
-                value: gradient.loss,
+                value,
                 theta: gradient.theta.to_vec(),
                 x0: gradient.x0[optimiser.x_range()].to_vec(),
             };
@@ -317,12 +322,14 @@ fn late(model: Model, task: &Task<f64>, theta: &[f64], x0: &[f64]) -> (usize, f6
     let mut state = vec![0.0; optimiser.dims().states];
     optimiser.start(x0, &mut state);
     let plan = Map.until(-f64::MAX);
-    let mut memory = HeapMemory::new(&plan, &optimiser, 1);
-    let mut run = plan.run(&optimiser, theta, &state, &mut memory).unwrap();
-    run.advance(0).unwrap();
-    let falls: Vec<f64> = (0..STEPS)
-        .map(|_| run.advance(1).unwrap().iterate().criterion)
-        .collect();
+    let mut memory = HeapMemory::new(&plan, &optimiser, 0);
+    let problem = plan.on(&optimiser, theta, &state).unwrap();
+    problem.start(&mut memory).unwrap();
+    let mut falls = Vec::new();
+    let keep = |_, seen: Reading<f64>| falls.push(seen.criterion);
+    problem.watch(&mut memory, STEPS, keep).unwrap();
+    // Before the first step there is none.
+    falls.remove(0);
     let records = (1..STEPS).filter(|&k| falls[..k].iter().all(|&fall| fall > falls[k]));
     let k = records
         .max()

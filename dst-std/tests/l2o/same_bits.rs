@@ -1,6 +1,6 @@
 //! What must not change a bit: pages, slots, a workshop that was used before. And single against double precision.
 
-use dst_core::{HeapMemory, Integrator, Map, System};
+use dst_core::{HeapMemory, Map, Reading, Seeds, System};
 use dst_std::l2o::{Feed, Model, Optimiser, Workshop};
 use dst_std::linalg::Real;
 
@@ -36,17 +36,22 @@ fn gradient_of<T: Real>(
         .until(-T::MAX)
         .at_most(steps)
         .from_time(T::from_count(FROM));
-    let plan = plan.running_loss(|k: usize| T::from_f64(1.0 / (k + 1) as f64), T::ZERO);
+    let weight = |k: usize| T::from_f64(1.0 / (k + 1) as f64);
     let mut memory = if records {
         HeapMemory::with_records(&plan, &optimiser, slots)
     } else {
         HeapMemory::new(&plan, &optimiser, slots)
     };
-    let found = plan
-        .gradient(&optimiser, &theta, &state, &mut memory)
-        .unwrap();
+    let problem = plan.on(&optimiser, &theta, &state).unwrap();
+    problem.start(&mut memory).unwrap();
+    let mut loss = T::ZERO;
+    let add = |k, seen: Reading<T>| loss += weight(k) * seen.loss;
+    problem.watch(&mut memory, usize::MAX, add).unwrap();
+    let seeds = Seeds::weighted(|k| Reading::loss(weight(k)));
+    problem.adjoint(&mut memory, seeds, usize::MAX).unwrap();
+    let found = problem.gradient(&memory).unwrap();
     let x0 = &found.x0[optimiser.x_range()];
-    [found.theta, x0, found.state, &[found.loss]].map(|v| v.iter().map(|v| v.to_f64()).collect())
+    [found.theta, x0, found.state, &[loss]].map(|v| v.iter().map(|v| v.to_f64()).collect())
 }
 
 fn pages<T: Real>(feed: Feed) {

@@ -4,9 +4,10 @@ mod refusals;
 mod spec;
 
 use dst_core::checkpoint::{Mark, Schedule};
+use dst_core::system::{Derived, Dual};
 use dst_core::{
-    Argument, Bar, Cost, Crossing, Derived, Dims, Dual, Error, Euler, HeapMemory, Integrator, Mode,
-    Point, Reading, Rk4, Seed, System, formula,
+    Argument, Bar, Cost, Crossing, Dims, Error, Euler, HeapMemory, Mode, Point, Reading, Rk4, Seed,
+    System, formula,
 };
 use dst_models::{
     BouncingBall, Close, Countdown, Counted, Counts, Decay, Figure1, Pendulum, Poison, Poisoned,
@@ -130,6 +131,26 @@ fn a_rate_that_depends_on_time_and_a_late_start() {
         &got,
         &[late, by_k * time / late, by_x0 * time / late],
     );
+}
+
+/// J = θ₂·x·exp(t) with x′ = −θ₁x: T = ln(θ₂x0/ε)/(θ₁ − 1).
+#[test]
+fn a_criterion_that_depends_on_parameters_and_time() {
+    let system = formula!(
+        |theta: 2, x: 1, _t| [theta[0] * x[0]],
+        |theta, x, t| theta[1] * x[0] * t.exp(),
+    );
+    let ([decay, factor], x0, epsilon) = ([3.0, 2.0], 0.7, 1e-2);
+    let found = event_gradient(&system, &[decay, factor], &[x0], 0.0, epsilon, &TIGHT).unwrap();
+    let fall = decay - 1.0;
+    let time = (factor * x0 / epsilon).ln() / fall;
+    let got = [found.event.time, found.slope, found.theta[0]];
+    Close::relative(1e-10).assert("T", &got, &[time, -fall * epsilon, -time / fall]);
+    let got = [found.theta[1], found.x0[0], found.epsilon];
+    let by = |p: f64| 1.0 / (fall * p);
+    Close::relative(1e-10).assert("dT", &got, &[by(factor), by(x0), -by(epsilon)]);
+    // ∂J/∂t = ε against ∇J·A = 3ε.
+    Close::relative(1e-10).assert("condition", &[found.condition.transversality], &[0.5]);
 }
 
 #[test]
@@ -323,13 +344,13 @@ fn the_whole_trajectory_can_be_drawn() {
 /// What a schedule with this many slots makes of n steps: forward steps in all.
 fn forward_steps(n: usize, slots: usize) -> usize {
     let mut marks = vec![Mark::EMPTY; slots];
-    let mut schedule = Schedule::new(&mut marks).unwrap();
+    let mut schedule = Schedule::new(marks.len());
     for k in 0..n - 1 {
         if schedule.next_save() == k {
-            schedule.save();
+            schedule.save(&mut marks);
         }
     }
-    schedule.forward_steps(n)
+    schedule.forward_steps(&marks, n)
 }
 
 #[test]

@@ -4,9 +4,10 @@
 //! there by hand, so that the numbers agree to rounding, and no bit of code is shared above the engine. `cargo xtask test-c` compares.
 
 use dst_core::adapt::{AdamOla, OlaConfig, Window, WindowedOla};
+use dst_core::system::Derived;
 use dst_core::{
-    Crossing, Derived, Euler, Formula, Gradient, HeapMemory, Heun, Integrator, Mode, Plan, Rk4,
-    Scalar, SymplecticEuler, System, Weights,
+    Crossing, Error, Euler, Gradient, HeapMemory, Heun, Integrator, Mode, Plan, Reading, Rk4,
+    Scalar, Seeds, SymplecticEuler, System, formula,
 };
 use dst_models::{BouncingBall, Decay, Figure1, Quadratic};
 
@@ -34,128 +35,148 @@ fn print<S: Scalar>(scalar: &str, lines: &[Line<S>], bits: fn(S) -> String) {
 fn lines<S: Scalar>() -> Vec<Line<S>> {
     let s = S::from_f64;
     let mut all = Vec::new();
-    grid(&mut all, "decay", Decay, [1.3], [2.0], (0.07, 1e-3));
-    grid(&mut all, "figure1", Figure1, [0.7], [1.0; 2], (0.05, 1e-2));
-    grid(
-        &mut all,
-        "ball",
-        BouncingBall,
-        [8.0],
-        [3.0, 0.0],
-        (0.01, 0.0),
+    let decay = Derived::<_, 1, 1>::new(Decay);
+    let figure1 = Derived::<_, 2, 1>::new(Figure1);
+    let ball = Derived::<_, 2, 1>::new(BouncingBall);
+    let swing = formula!(
+        |theta: 1, x: 2, _t| [-x[1], x[0] * 16.0 + theta[0] * x[1]],
+        |x| x[0] * x[0],
     );
+    let chase = formula!(
+        |theta: 1, x: 1, _t| [theta[0] * x[0]],
+        |_theta, x, t| x[0] - t * 0.5,
+    );
+    grid(&mut all, "decay", &decay, 1.3, &[2.0], (0.07, 1e-3));
+    grid(&mut all, "figure1", &figure1, 0.7, &[1.0; 2], (0.05, 1e-2));
+    grid(&mut all, "ball", &ball, 8.0, &[3.0, 0.0], (0.01, 0.0));
+    grid(&mut all, "swing", &swing, 0.8, &[1.0, 0.0], (0.01, 0.04));
+    grid(&mut all, "chase", &chase, 0.5, &[2.0], (0.05, 0.0));
     let plan = Euler::new(s(0.05)).until(s(1e-2)).at_most(10_000);
-    let tenth = dst_core::Uniform(s(0.1));
-    let falling = |k: usize| S::ONE / (S::ONE + S::from_count(k));
-    loss(&mut all, "uniform", plan.running_loss(tenth, S::TWO));
-    loss(&mut all, "falling", plan.running_loss(&falling, S::TWO));
-    loss(
-        &mut all,
-        "limit",
-        plan.at_most(40).running_loss(tenth, S::ZERO),
-    );
+    let tenth = |_| Reading::loss(s(0.1));
+    let falling = |k| Reading::loss(S::ONE / (S::ONE + S::from_count(k)));
+    weighted(&mut all, "uniform", plan, S::TWO, tenth);
+    weighted(&mut all, "falling", plan, S::TWO, falling);
+    weighted(&mut all, "limit", plan.at_most(40), S::ZERO, tenth);
     adaptation(&mut all);
     all
 }
 
 /// Every integrator, crossing and mode.
-fn grid<S: Scalar, F: Formula<S, D, 1> + Copy, const D: usize>(
+fn grid<S: Scalar>(
     all: &mut Vec<Line<S>>,
     model: &str,
-    formula: F,
-    theta: [f64; 1],
-    x0: [f64; D],
+    system: &impl System<S>,
+    theta: f64,
+    x0: &[f64],
     (h, epsilon): (f64, f64),
 ) {
     let (h, epsilon) = (S::from_f64(h), S::from_f64(epsilon));
-    let (theta, x0) = (theta.map(S::from_f64), x0.map(S::from_f64));
-    let mut each = |name: &str, solve: &dyn Fn(Crossing, Mode) -> Line<S>| {
-        for crossing in Crossing::ALL {
-            for mode in [Mode::Adjoint, Mode::Tangent] {
-                let mut line = solve(crossing, mode);
-                line.label = format!("{model} {name} {crossing:?} {mode:?}").to_lowercase();
-                all.push(line);
-            }
-        }
+    let x0: Vec<S> = x0.iter().map(|&x| S::from_f64(x)).collect();
+    let case = Case {
+        model,
+        system,
+        theta: [S::from_f64(theta)],
+        x0,
     };
-    let system = Derived::<_, D, 1>::new(formula);
-    let system = &system;
-    each("euler", &|c, m| {
-        solve(
-            Euler::new(h).until(epsilon).crossing(c).mode(m),
-            system,
-            &theta,
-            &x0,
-        )
-    });
-    each("heun", &|c, m| {
-        solve(
-            Heun::new(h).until(epsilon).crossing(c).mode(m),
-            system,
-            &theta,
-            &x0,
-        )
-    });
-    each("rk4", &|c, m| {
-        solve(
-            Rk4::new(h).until(epsilon).crossing(c).mode(m),
-            system,
-            &theta,
-            &x0,
-        )
-    });
+    case.crossings(all, "euler", Euler::new(h).until(epsilon));
+    case.crossings(all, "heun", Heun::new(h).until(epsilon));
+    case.crossings(all, "rk4", Rk4::new(h).until(epsilon));
     if model == "ball" {
         let symplectic = SymplecticEuler::new(h).until(epsilon);
-        each("symplectic", &|c, m| {
-            solve(symplectic.crossing(c).mode(m), system, &theta, &x0)
-        });
+        case.crossings(all, "symplectic", symplectic);
     }
 }
 
-fn loss<S: Scalar, W: Weights<S> + Copy>(
-    all: &mut Vec<Line<S>>,
-    name: &str,
-    plan: Plan<S, Euler<S>, W>,
-) {
-    for mode in [Mode::Adjoint, Mode::Tangent] {
-        let flow = Derived::<_, 2, 1>::new(Figure1);
-        let mut line = solve(plan.mode(mode), &flow, &[S::from_f64(0.7)], &[S::ONE; 2]);
-        line.label = format!("figure1 {name} {mode:?}").to_lowercase();
-        all.push(line);
-    }
+/// A model with its parameter and starting point.
+struct Case<'a, S, Y> {
+    model: &'a str,
+    system: &'a Y,
+    theta: [S; 1],
+    x0: Vec<S>,
 }
 
-fn solve<S: Scalar, I: Integrator<S>, W: Weights<S> + Copy, Y: System<S>>(
-    plan: Plan<S, I, W>,
-    system: &Y,
-    theta: &[S],
-    x0: &[S],
-) -> Line<S> {
-    let mut memory = HeapMemory::new(&plan, system, 8);
-    let Gradient {
-        steps,
-        stop,
-        loss,
-        theta,
-        x0,
-        state,
-        ..
-    } = match plan.gradient(system, theta, x0, &mut memory) {
-        Ok(gradient) => gradient,
-        // Compared with what C prints, it is found.
-        Err(error) => {
-            return Line {
+impl<S: Scalar, Y: System<S>> Case<'_, S, Y> {
+    fn crossings<I: Integrator<S>>(&self, all: &mut Vec<Line<S>>, name: &str, plan: Plan<S, I>) {
+        let plan = if self.model == "swing" {
+            plan.at_most(1000).staying_to_the_end()
+        } else {
+            plan
+        };
+        for crossing in Crossing::ALL {
+            for mode in [Mode::Adjoint, Mode::Tangent] {
+                let words = format!("{} {name} {crossing:?} {mode:?}", self.model);
+                let seeds = Seeds::stop(crossing) + Seeds::weighted(|_| Reading::ZERO);
+                all.push(self.line(&words, plan.mode(mode), seeds));
+            }
+        }
+    }
+
+    fn line<I, F>(&self, words: &str, plan: Plan<S, I>, seeds: Seeds<S, F>) -> Line<S>
+    where
+        I: Integrator<S>,
+        F: Fn(usize) -> Reading<S> + Copy,
+    {
+        let mut memory = HeapMemory::new(&plan, self.system, 8);
+        match self.solve(plan, seeds, &mut memory) {
+            Ok((steps, numbers)) => Line {
+                label: words.to_lowercase(),
+                counts: vec![steps],
+                numbers,
+            },
+            // Compared with what C prints, it is found.
+            Err(error) => Line {
                 label: error.to_string(),
                 counts: vec![],
                 numbers: vec![],
-            };
+            },
         }
+    }
+
+    fn solve<I, F>(
+        &self,
+        plan: Plan<S, I>,
+        seeds: Seeds<S, F>,
+        memory: &mut HeapMemory<S>,
+    ) -> Result<(usize, Vec<S>), Error>
+    where
+        I: Integrator<S>,
+        F: Fn(usize) -> Reading<S> + Copy,
+    {
+        let problem = plan.on(self.system, &self.theta, &self.x0)?;
+        problem.start(memory)?;
+        problem.complete(memory)?;
+        problem.differentiate(memory, seeds, usize::MAX)?;
+        let Gradient {
+            steps,
+            stop,
+            theta,
+            x0,
+            state,
+            ..
+        } = problem.gradient(memory)?;
+        let stop = stop.map_or([S::NAN; 3], |s| [s.time, s.steps, s.epsilon_gradient]);
+        Ok((steps, [stop.as_slice(), theta, x0, state].concat()))
+    }
+}
+
+/// Weights on f, and the stopping time with a factor.
+fn weighted<S: Scalar, F: Fn(usize) -> Reading<S> + Copy>(
+    all: &mut Vec<Line<S>>,
+    name: &str,
+    plan: Plan<S, Euler<S>>,
+    time_weight: S,
+    weights: F,
+) {
+    let case = Case {
+        model: "figure1",
+        system: &Derived::<_, 2, 1>::new(Figure1),
+        theta: [S::from_f64(0.7)],
+        x0: vec![S::ONE; 2],
     };
-    let stop = stop.map_or([S::NAN; 3], |s| [s.time, s.steps, s.epsilon_gradient]);
-    Line {
-        label: String::new(),
-        counts: vec![steps],
-        numbers: [&stop, [loss].as_slice(), theta, x0, state].concat(),
+    let seeds = Seeds::stop(Crossing::Interpolated).times(time_weight) + Seeds::weighted(weights);
+    for mode in [Mode::Adjoint, Mode::Tangent] {
+        let words = format!("figure1 {name} {mode:?}");
+        all.push(case.line(&words, plan.mode(mode), seeds));
     }
 }
 

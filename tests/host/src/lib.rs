@@ -6,7 +6,11 @@ mod steps;
 pub use random::RandomSystem;
 pub use steps::{Falls, Steps};
 
-use dst_core::{Criterion, Crossing, HeapMemory, Integrator, Mode, Plan, Sensitivity, System};
+use dst_core::system::Criterion;
+use dst_core::{
+    Bar, Crossing, Direction, Error, Gradient, HeapMemory, Integrator, Mode, Plan, Point, Progress,
+    Reading, Sensitivity, System,
+};
 use dst_models::Quadratic;
 
 /// A bowl whose variables are not independent.
@@ -15,21 +19,22 @@ pub const BOWL: Quadratic<f64, 3> = Quadratic {
     coupling: 0.2,
 };
 
-/// J = Σxᵢ⁴, which no method brings along.
+/// J = Σxᵢ⁴, a criterion that no method has of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct FourthPowers;
 
 impl Criterion<f64> for FourthPowers {
-    fn value(&self, x: &[f64]) -> f64 {
-        x.iter().map(|x| x.powi(4)).sum()
+    fn value(&self, at: Point<'_, f64>) -> f64 {
+        at.x.iter().map(|x| x.powi(4)).sum()
     }
-    fn pullback(&self, x: &[f64], seed: f64, x_bar: &mut [f64]) {
-        for (bar, x) in x_bar.iter_mut().zip(x) {
+    fn pullback(&self, at: Point<'_, f64>, seed: f64, bar: Bar<'_, f64>) {
+        for (bar, x) in bar.x.iter_mut().zip(at.x) {
             *bar += seed * 4.0 * x.powi(3);
         }
     }
-    fn pushforward(&self, x: &[f64], dx: &[f64]) -> f64 {
-        x.iter().zip(dx).map(|(x, dx)| 4.0 * x.powi(3) * dx).sum()
+    fn pushforward(&self, at: Point<'_, f64>, along: Direction<'_, f64>) -> f64 {
+        let pairs = at.x.iter().zip(along.x);
+        pairs.map(|(x, dx)| 4.0 * x.powi(3) * dx).sum()
     }
 }
 
@@ -79,6 +84,73 @@ pub fn answer<I: Integrator<f64>, Y: System<f64>>(
     plan.sensitivity(system, theta, x0, &mut memory)
         .unwrap()
         .into()
+}
+
+/// Memory on the heap, with or without room for the records of the steps.
+pub fn heap<I: Integrator<f64>, Y: System<f64>>(
+    plan: &Plan<f64, I>,
+    system: &Y,
+    slots: usize,
+    records: bool,
+) -> HeapMemory<f64> {
+    if records {
+        HeapMemory::with_records(plan, system, slots)
+    } else {
+        HeapMemory::new(plan, system, slots)
+    }
+}
+
+/// Repeats a call until the differentiation is done.
+///
+/// # Errors
+/// Those of the call.
+pub fn until_done(mut call: impl FnMut() -> Result<Progress, Error>) -> Result<(), Error> {
+    while let Progress::Running { .. } = call()? {}
+    Ok(())
+}
+
+/// N and the bits of a gradient: θ, x0, state.
+pub fn bits_of(g: Gradient<'_, f64>) -> (usize, Vec<u64>) {
+    let numbers = g.theta.iter().chain(g.x0).chain(g.state);
+    (g.steps, numbers.map(|v| v.to_bits()).collect())
+}
+
+/// Sums over a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Total {
+    /// Σ w_k f(x_k)
+    pub loss: f64,
+    /// Interpolated N*; NaN if the run did not stop.
+    pub steps_star: f64,
+}
+
+/// Sums the losses of a run and interpolates its first passage, apart from the engine's own arithmetic.
+///
+/// # Panics
+/// If the run fails.
+#[track_caller]
+pub fn total<I: Integrator<f64>, Y: System<f64>>(
+    (integrator, epsilon): (I, f64),
+    limit: usize,
+    system: &Y,
+    (theta, x0): (&[f64], &[f64]),
+    weight: impl Fn(usize) -> f64,
+) -> Total {
+    let plan = Plan::new(integrator, epsilon).at_most(limit);
+    let mut memory = HeapMemory::new(&plan, system, 0);
+    let problem = plan.on(system, theta, x0).unwrap();
+    let (mut loss, mut previous, mut steps_star) = (0.0, f64::NAN, f64::NAN);
+    problem.start(&mut memory).unwrap();
+    let see = |step: usize, reading: Reading<f64>| {
+        loss += weight(step) * reading.loss;
+        let now = reading.criterion;
+        if now <= epsilon {
+            steps_star = step as f64 - 1.0 + (previous - epsilon) / (previous - now);
+        }
+        previous = now;
+    };
+    problem.watch(&mut memory, usize::MAX, see).unwrap();
+    Total { loss, steps_star }
 }
 
 /// Differences of N* by every entry of θ and x0: central, extrapolated once, error O(δ⁴).

@@ -1,6 +1,7 @@
 //! Flows and maps made from each other: what [`Map`](dst_core::Map) does to one must be what Euler does to the other.
 
-use dst_core::{Dual, Formula, Scalar};
+use dst_core::system::Dual;
+use dst_core::{Formula, Scalar};
 
 /// The Euler step of a flow as a map of its own, F = x − h·A(θ, x, h·t), where t counts the steps.
 #[derive(Clone, Copy, Debug)]
@@ -27,11 +28,22 @@ where
         }
         next
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; D]) -> Dual<S, K> {
-        self.flow.criterion(x)
+    fn criterion<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; P],
+        x: &[Dual<S, K>; D],
+        t: Dual<S, K>,
+    ) -> Dual<S, K> {
+        self.flow.criterion(theta, x, t * self.h)
     }
-    fn loss<const K: usize>(&self, x: &[Dual<S, K>; D], criterion: Dual<S, K>) -> Dual<S, K> {
-        self.flow.loss(x, criterion)
+    fn loss<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; P],
+        x: &[Dual<S, K>; D],
+        t: Dual<S, K>,
+        criterion: Dual<S, K>,
+    ) -> Dual<S, K> {
+        self.flow.loss(theta, x, t * self.h, criterion)
     }
 }
 
@@ -58,10 +70,21 @@ where
         }
         rate
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; D]) -> Dual<S, K> {
-        self.0.criterion(x)
+    fn criterion<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; P],
+        x: &[Dual<S, K>; D],
+        t: Dual<S, K>,
+    ) -> Dual<S, K> {
+        self.0.criterion(theta, x, t)
     }
-    fn loss<const K: usize>(&self, x: &[Dual<S, K>; D], criterion: Dual<S, K>) -> Dual<S, K> {
-        self.0.loss(x, criterion)
+    fn loss<const K: usize>(
+        &self,
+        theta: &[Dual<S, K>; P],
+        x: &[Dual<S, K>; D],
+        t: Dual<S, K>,
+        criterion: Dual<S, K>,
+    ) -> Dual<S, K> {
+        self.0.loss(theta, x, t, criterion)
     }
 }

@@ -1,7 +1,7 @@
 //! Adam-OLA against a plain transcription of Algorithm 2, and the window against it.
 
 use dst_core::adapt::{AdamOla, OlaConfig, OlaStatus, Window, WindowedOla};
-use dst_core::{Error, HeapMemory, Integrator, Objective};
+use dst_core::{Error, HeapMemory, Objective};
 use dst_models::{Close, CountedObjective, Counts, Logistic, Rosenbrock};
 use dst_tests::BOWL;
 
@@ -121,9 +121,9 @@ fn a_window_of_one_step_is_adam_ola() {
     let mut memory = vec![0.0; 15];
     let mut ola = AdamOla::new(config, BOWL, &x0, &mut memory).unwrap();
     let plan = dst_core::Euler::new(1.0).until(0.0);
-    let mut lent = HeapMemory::new(&plan, windowed.method(), 4);
+    let mut room = HeapMemory::new(&plan, windowed.method(), 4);
     // Until f cannot fall by the growing threshold any more.
-    while let Window::Adapted { steps, .. } = windowed.advance(1000, &mut lent).unwrap() {
+    while let Window::Adapted { steps, .. } = windowed.advance(1000, &mut room).unwrap() {
         ola.advance(steps).unwrap();
         assert_eq!(
             (windowed.iterations(), windowed.adaptations()),
@@ -153,11 +153,11 @@ fn a_long_window_sees_every_step() {
         let mut ola =
             WindowedOla::new(OlaConfig { alpha, ..config }, BOWL, usize::MAX, &X3, &mut z).unwrap();
         let plan = dst_core::Euler::new(1.0).until(0.0);
-        let mut lent = HeapMemory::new(&plan, ola.method(), 3);
+        let mut room = HeapMemory::new(&plan, ola.method(), 3);
         // Three windows: thresholds 0, 0.4, 0.8.
         let mut windows = vec![];
         for _ in 0..3 {
-            windows.push(ola.advance(10_000, &mut lent).unwrap());
+            windows.push(ola.advance(10_000, &mut room).unwrap());
         }
         (windows, ola.alpha())
     };
@@ -171,12 +171,12 @@ fn a_long_window_sees_every_step() {
     let mut z = [0.0; 9];
     let mut short = WindowedOla::new(config, BOWL, 1, &X3, &mut z).unwrap();
     let plan = dst_core::Euler::new(1.0).until(0.0);
-    let mut lent = HeapMemory::new(&plan, short.method(), 3);
-    short.advance(10_000, &mut lent).unwrap();
+    let mut room = HeapMemory::new(&plan, short.method(), 3);
+    short.advance(10_000, &mut room).unwrap();
     let Window::Adapted {
         sensitivity: one,
         steps: same,
-    } = short.advance(10_000, &mut lent).unwrap()
+    } = short.advance(10_000, &mut room).unwrap()
     else {
         panic!()
     };
@@ -199,11 +199,11 @@ fn a_window_left_open_goes_on() {
     let mut z = [0.0; 9];
     let mut ola = WindowedOla::new(config, BOWL, 100, &X3, &mut z).unwrap();
     let plan = dst_core::Euler::new(1.0).until(0.0);
-    let mut lent = HeapMemory::new(&plan, ola.method(), 3);
-    ola.advance(10, &mut lent).unwrap();
+    let mut room = HeapMemory::new(&plan, ola.method(), 3);
+    ola.advance(10, &mut room).unwrap();
     let mut open = 0;
     loop {
-        match ola.advance(4, &mut lent).unwrap() {
+        match ola.advance(4, &mut room).unwrap() {
             Window::Open { steps } => {
                 assert_eq!(steps, 4);
                 open += 1;

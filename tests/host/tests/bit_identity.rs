@@ -1,15 +1,17 @@
 //! The gradient has the same bits for every number of slots and however the work is cut.
 
-use core::cell::Cell;
+use std::collections::HashMap;
 
+use dst_core::checkpoint::{Mark, Slots, Store, StoreFault};
 use dst_core::methods::HeavyBall;
+use dst_core::solve::{Borrowed, Cursor};
+use dst_core::system::{Derived, Dual};
 use dst_core::{
-    Crossing, Derived, Dual, Error, Euler, Formula, HeapMemory, Heun, Integrator, Map, Plan,
-    Progress, Rk4, Scalar, Slots, Status, Store, StoreFault, SymplecticEuler, System, Vacant,
-    Workspace,
+    Crossing, Error, Euler, Formula, HeapMemory, Heun, Integrator, Map, Memory, Mode, Plan,
+    Problem, Progress, Rk4, Scalar, Seeds, Status, SymplecticEuler, System,
 };
 use dst_models::Quadratic;
-use dst_tests::Steps;
+use dst_tests::{Steps, bits_of, heap, until_done};
 
 /// A nonlinear oscillator with its own clock, so that a run stops after exactly as many steps as asked:
 /// states (q, clock, v, −1): position/velocity pairs for the symplectic method.
@@ -27,7 +29,12 @@ impl<S: Scalar> Formula<S, 4, 2> for Clocked {
         let push = theta[0] * q + theta[1] * q * q * q + 0.1 * v + t * 1e-3;
         [-v, -fall, push, Dual::literal(0.0)]
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 4]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 2],
+        x: &[Dual<S, K>; 4],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         // The clock decides; the oscillator is seen by the gradient.
         x[1] + x[0] * 1e-3
     }
@@ -36,6 +43,11 @@ impl<S: Scalar> Formula<S, 4, 2> for Clocked {
 /// Starts such that the clock, falling by one per unit of time, crosses zero at step n.
 fn start(n: usize, h: f64) -> [f64; 4] {
     [0.9, (n as f64 - 0.5) * h, 0.2, -1.0]
+}
+
+/// The crossing that needs the most.
+fn stop() -> Seeds<f64> {
+    Seeds::stop(Crossing::Hermite)
 }
 
 fn bits<I: Integrator<f64>, Y: System<f64>>(
@@ -47,38 +59,29 @@ fn bits<I: Integrator<f64>, Y: System<f64>>(
     records: bool,
     budget: Option<usize>,
 ) -> (usize, Vec<u64>) {
-    let mut memory = if records {
-        HeapMemory::with_records(&plan, system, slots)
-    } else {
-        HeapMemory::new(&plan, system, slots)
-    };
-    let plan = plan.crossing(Crossing::Hermite);
-    let mut run = plan.record(system, theta, x0, &mut memory).unwrap();
-    let gradient = match budget {
+    let mut memory = heap(&plan, system, slots, records);
+    let problem = plan.on(system, theta, x0).unwrap();
+    problem.start(&mut memory).unwrap();
+    match budget {
         None => {
-            run.complete().unwrap();
-            run.adjoint().unwrap().finish().unwrap()
+            problem.complete(&mut memory).unwrap();
+            problem.adjoint(&mut memory, stop(), usize::MAX).unwrap();
         }
         Some(budget) => {
-            while let Status::Running(_) = run.advance(budget).unwrap() {}
-            let mut sweep = run.adjoint().unwrap();
+            while let Status::Running(_) = problem.advance(&mut memory, budget).unwrap() {}
             let mut last = usize::MAX;
-            while let Progress::Running { remaining } = sweep.advance(budget).unwrap() {
+            while let Progress::Running { remaining } =
+                problem.adjoint(&mut memory, stop(), budget).unwrap()
+            {
                 assert!(
                     remaining > 0 && remaining <= last,
                     "{remaining} steps left after {last}"
                 );
                 last = remaining;
             }
-            sweep.finish().unwrap()
         }
-    };
-    let numbers = gradient
-        .theta
-        .iter()
-        .chain(gradient.x0)
-        .chain(gradient.state);
-    (gradient.steps, numbers.map(|v| v.to_bits()).collect())
+    }
+    bits_of(problem.gradient(&memory).unwrap())
 }
 
 /// The oscillator as one map per step.
@@ -94,7 +97,7 @@ fn every_slot_count_of<I: Integrator<f64>>(system: &impl System<f64>, make: impl
     let theta = [1.1, 0.3];
     for n in [1, 2, 3, 10, 100, 1000] {
         let h = 0.01;
-        let plan = make(h).until(0.0);
+        let plan = Plan::new(make(h), 0.0);
         let x0 = start(n, h);
         let reference = bits(plan, system, &theta, &x0, n + 1, true, None);
         assert!(
@@ -161,149 +164,279 @@ fn a_taped_system_with_every_slot_count_and_with_records() {
     }
 }
 
-/// A store of its own making: states in a map, as flash pages might be; fails on demand.
+/// A store of its own making: states in a map, as flash pages might be. Fails at one access, or from one access on.
+#[derive(Default)]
 struct Pages {
-    pages: std::collections::HashMap<usize, Vec<f64>>,
+    pages: HashMap<usize, Vec<f64>>,
     accesses: usize,
     fail_at: usize,
+    for_good: bool,
+    tears: bool,
+}
+
+impl Pages {
+    fn failing(fail_at: usize, for_good: bool) -> Self {
+        Self {
+            fail_at,
+            for_good,
+            ..Self::default()
+        }
+    }
+
+    fn access(&mut self) -> Result<(), StoreFault> {
+        self.accesses += 1;
+        let broken = self.for_good && self.accesses > self.fail_at;
+        if self.accesses == self.fail_at || broken {
+            Err(StoreFault)
+        } else {
+            Ok(())
+        }
+    }
 }
 
 impl Store<f64> for Pages {
-    fn prepare(&mut self, _: usize, _: usize, _: usize) -> Result<bool, Error> {
-        Ok(false)
-    }
-    fn save(&mut self, slot: usize, state: &[f64], _: &[f64]) -> Result<(), StoreFault> {
-        self.accesses += 1;
+    fn save(&mut self, slot: usize, state: &[f64]) -> Result<(), StoreFault> {
+        let done = self.access();
+        // A write that fails leaves what was there, or a page that cannot be read.
+        if done.is_err() && self.tears {
+            self.pages.remove(&slot);
+        }
+        done?;
         self.pages.insert(slot, state.to_vec());
-        if self.accesses >= self.fail_at {
-            Err(StoreFault)
-        } else {
-            Ok(())
-        }
+        Ok(())
     }
-    fn load(&mut self, slot: usize, state: &mut [f64], _: &mut [f64]) -> Result<(), StoreFault> {
-        self.accesses += 1;
+    fn load(&mut self, slot: usize, state: &mut [f64]) -> Result<(), StoreFault> {
+        self.access()?;
         state.copy_from_slice(self.pages.get(&slot).ok_or(StoreFault)?);
-        if self.accesses >= self.fail_at {
-            Err(StoreFault)
-        } else {
-            Ok(())
-        }
+        Ok(())
     }
+}
+
+/// A run over a store: what is left in it, and what `then` makes of the problem and its memory.
+fn over_a_store<I: Integrator<f64>, Y: System<f64>, T>(
+    plan: Plan<f64, I>,
+    system: &Y,
+    slots: usize,
+    store: &mut Pages,
+    then: impl FnOnce(Problem<'_, f64, Y, I>, &mut Borrowed<'_, f64>) -> T,
+) -> T {
+    let (theta, x0) = ([1.1, 0.3], start(20, 0.01));
+    let dims = system.dims();
+    let mut rows = vec![0.0; dims.rows_len(I::STAGES)];
+    let mut params = vec![0.0; dims.params_len()];
+    let mut marks = vec![Mark::EMPTY; slots];
+    let mut memory = Borrowed {
+        rows: &mut rows,
+        params: &mut params,
+        slots: Slots::Store(store),
+        marks: &mut marks,
+        cursor: &mut Cursor::new(),
+    };
+    let problem = plan.on(system, &theta, &x0).unwrap();
+    problem.start(&mut memory).unwrap();
+    then(problem, &mut memory)
+}
+
+/// One sweep of this kind.
+fn sweep<I: Integrator<f64>, Y: System<f64>>(
+    problem: Problem<'_, f64, Y, I>,
+    memory: &mut Borrowed<'_, f64>,
+    mode: Mode,
+) -> Result<(usize, Vec<u64>), Error> {
+    match mode {
+        Mode::Tangent => problem.tangent(memory, stop(), usize::MAX)?,
+        _ => problem.adjoint(memory, stop(), usize::MAX)?,
+    };
+    problem.gradient(memory).map(bits_of)
 }
 
 #[test]
 fn any_store_gives_the_same_bits_and_its_failures_are_reported() {
-    let system = Derived::<_, 4, 2>::new(Clocked);
-    let (plan, theta, x0) = (
-        Euler::new(0.01).until(0.0).crossing(Crossing::Hermite),
-        [1.1, 0.3],
-        start(60, 0.01),
-    );
-    let reference = bits(plan, &system, &theta, &x0, 4, false, None);
-    let attempt = |fail_at: usize| {
-        let dims = System::<f64>::dims(&system);
-        let mut rows = vec![0.0; dst_core::rows_len(dims, 1)];
-        let mut params = vec![0.0; dst_core::params_len(dims)];
-        let mut marks = [dst_core::Mark::EMPTY; 4];
-        let mut store = Pages {
-            pages: Default::default(),
-            accesses: 0,
-            fail_at,
-        };
-        let lent = Workspace {
-            rows: &mut rows,
-            params: &mut params,
-            marks: &mut marks,
-            store: &mut store,
-        };
-        let mut run = plan.record(&system, &theta, &x0, lent)?;
-        run.complete()?;
-        let g = run.adjoint()?.finish()?;
-        let numbers = g.theta.iter().chain(g.x0).chain(g.state);
-        let found = (g.steps, numbers.map(|v| v.to_bits()).collect::<Vec<_>>());
-        Ok::<_, Error>((found, store.accesses))
-    };
-    let (found, accesses) = attempt(usize::MAX).unwrap();
-    assert_eq!(found, reference);
-    for fail_at in 1..=accesses {
-        assert!(
-            matches!(attempt(fail_at), Err(Error::Store { .. })),
-            "access {fail_at}"
-        );
+    fn check<I: Integrator<f64>>(system: &impl System<f64>, integrator: I) {
+        let plan = Plan::new(integrator, 0.0);
+        let (theta, x0) = ([1.1, 0.3], start(20, 0.01));
+        let reference = bits(plan, system, &theta, &x0, 4, false, None);
+        for slots in [1, 2, 4, 7, 30] {
+            let attempt = |fail_at: usize| {
+                let mut store = Pages::failing(fail_at, true);
+                let found = over_a_store(plan, system, slots, &mut store, |problem, memory| {
+                    problem.complete(memory)?;
+                    sweep(problem, memory, Mode::Adjoint)
+                });
+                (found, store.accesses)
+            };
+            let (found, accesses) = attempt(usize::MAX);
+            assert_eq!(found.as_ref(), Ok(&reference), "{slots} slots");
+            for fail_at in 1..=accesses {
+                let (found, _) = attempt(fail_at);
+                assert!(
+                    matches!(found, Err(Error::Store { .. })),
+                    "{slots} slots, access {fail_at}: {found:?}"
+                );
+            }
+        }
     }
+    let flow = Derived::<_, 4, 2>::new(Clocked);
+    check(&flow, Euler::new(0.01));
+    check(&flow, Rk4::new(0.01));
+    check(&mapped(0.01), Map);
 }
 
-/// Suspended after every call: the same bits, from plain data and memory that nobody holds in between.
+/// A store that fails once. On the way forward that is the end of the run; in a sweep it is the end of that sweep, and the next ones
+/// are right, whichever their kind.
 #[test]
-fn suspended_and_resumed_at_every_call() {
+fn one_fault_never_gives_a_wrong_gradient() {
+    fn check<I: Integrator<f64>>(name: &str, system: &impl System<f64>, integrator: I) {
+        check_of(name, system, integrator, false);
+        check_of(name, system, integrator, true);
+    }
+    fn check_of<I: Integrator<f64>>(
+        name: &str,
+        system: &impl System<f64>,
+        integrator: I,
+        tears: bool,
+    ) {
+        let plan = Plan::new(integrator, 0.0);
+        let kinds = [Mode::Adjoint, Mode::Tangent];
+        for slots in [1, 4, 30] {
+            let clean = kinds.map(|kind| {
+                let mut store = Pages::failing(usize::MAX, false);
+                over_a_store(plan, system, slots, &mut store, |problem, memory| {
+                    problem.complete(memory).unwrap();
+                    sweep(problem, memory, kind).unwrap()
+                })
+            });
+            for (first, kind) in kinds.into_iter().enumerate() {
+                let (mut forward, mut backward) = (0, 0);
+                for fail_at in 1.. {
+                    let what =
+                        format!("{name}, {slots} slots, {kind:?}, access {fail_at}, tears {tears}");
+                    let mut store = Pages::failing(fail_at, false);
+                    store.tears = tears;
+                    over_a_store(plan, system, slots, &mut store, |problem, memory| {
+                        if let Err(error) = problem.complete(memory).map(|_| ()) {
+                            forward += 1;
+                            assert!(matches!(error, Error::Store { .. }), "{what}");
+                            let again = problem.advance(memory, 1).map(|_| ());
+                            assert_eq!(again, Err(error), "{what}: an error is final");
+                            assert_eq!(sweep(problem, memory, kind), Err(error), "{what}");
+                            return;
+                        }
+                        // One of them fails, and no other.
+                        let mut faults = 0;
+                        for next in [first, 0, 1, 1, 0, 0] {
+                            match sweep(problem, memory, kinds[next]) {
+                                Ok(found) => assert_eq!(found, clean[next], "{what}"),
+                                Err(error) => {
+                                    faults += 1;
+                                    assert!(matches!(error, Error::Store { .. }), "{what}");
+                                    let none = problem.gradient(memory).map(|_| ());
+                                    assert_eq!(none, Err(Error::Order), "{what}");
+                                }
+                            }
+                        }
+                        assert!(faults <= 1, "{what}");
+                        backward += faults;
+                    });
+                    if store.accesses < fail_at {
+                        break;
+                    }
+                }
+                assert!(forward > 0, "{name}, {slots} slots");
+                assert!(backward > 0, "{name}, {slots} slots");
+            }
+        }
+    }
+    let flow = Derived::<_, 4, 2>::new(Clocked);
+    check("Euler", &flow, Euler::new(0.01));
+    check("Heun", &flow, Heun::new(0.01));
+    check("RK4", &flow, Rk4::new(0.01));
+    check("symplectic", &flow, SymplecticEuler::new(0.01));
+    check("map", &mapped(0.01), Map);
+}
+
+/// (slots, records, budget)
+const CUTS: [(usize, bool, usize); 6] = [
+    (1, false, 1),
+    (2, true, 3),
+    (3, false, 7),
+    (7, true, 1),
+    (30, true, 8),
+    (70, true, 16),
+];
+
+/// The memory at another place, and nothing but zeros where it was.
+fn moved<I: Integrator<f64>>(
+    memory: &mut HeapMemory<f64>,
+    plan: &Plan<f64, I>,
+    system: &impl System<f64>,
+    (slots, records, _): (usize, bool, usize),
+) {
+    let elsewhere = memory.clone();
+    *memory = heap(plan, system, slots, records);
+    *memory = elsewhere;
+}
+
+/// The answer of the rest of a run, from wherever it stands.
+fn rest<I: Integrator<f64>, Y: System<f64>>(
+    problem: Problem<'_, f64, Y, I>,
+    mut memory: HeapMemory<f64>,
+    mode: Mode,
+) -> (usize, Vec<u64>) {
+    if !matches!(problem.complete(&mut memory), Err(Error::Order)) {
+        assert!(problem.iterate(&memory).unwrap().steps > 0);
+    }
+    until_done(|| match mode {
+        Mode::Tangent => problem.tangent(&mut memory, stop(), usize::MAX),
+        _ => problem.adjoint(&mut memory, stop(), usize::MAX),
+    })
+    .unwrap();
+    bits_of(problem.gradient(&memory).unwrap())
+}
+
+/// Between any two calls the memory may be moved, and a clone of it is a run of its own.
+#[test]
+fn a_memory_goes_on_wherever_it_is() {
     fn check<I: Integrator<f64>>(integrator: I) {
         check_of(&Derived::<_, 4, 2>::new(Clocked), integrator);
     }
     fn check_of<I: Integrator<f64>>(system: &impl System<f64>, integrator: I) {
         let (theta, x0) = ([1.1, 0.3], start(60, 0.01));
-        let plan = integrator.until(0.0).crossing(Crossing::Hermite);
-        let reference = bits(plan, system, &theta, &x0, 61, true, None);
-        for (slots, records, budget) in [
-            (1, false, 1),
-            (2, true, 3),
-            (3, false, 7),
-            (7, true, 1),
-            (30, true, 8),
-            (70, true, 16),
-        ] {
-            let mut memory = if records {
-                HeapMemory::with_records(&plan, system, slots)
-            } else {
-                HeapMemory::new(&plan, system, slots)
-            };
-            let mut state = plan
-                .record(system, &theta, &x0, &mut memory)
-                .unwrap()
-                .suspend();
-            let mut sweep = loop {
-                let mut run = plan
-                    .resume(state, system, &theta, &x0, &mut memory)
-                    .unwrap();
-                if run.advance(budget).unwrap().is_reached() {
-                    break run.adjoint().unwrap().suspend();
+        let plan = Plan::new(integrator, 0.0);
+        let adjoint = bits(plan, system, &theta, &x0, 61, true, None);
+        let problem = plan.on(system, &theta, &x0).unwrap();
+        let mut memory = heap(&plan, system, 6, false);
+        problem.start(&mut memory).unwrap();
+        let tangent = rest(problem, memory, Mode::Tangent);
+        for (mode, reference) in [(Mode::Adjoint, adjoint), (Mode::Tangent, tangent)] {
+            for cut in CUTS {
+                let (slots, records, budget) = cut;
+                let what = format!("{mode:?}, {slots} slots, records {records}, budget {budget}");
+                let mut memory = heap(&plan, system, slots, records);
+                problem.start(&mut memory).unwrap();
+                // The clones finish first: what they do must not show here.
+                loop {
+                    moved(&mut memory, &plan, system, cut);
+                    assert_eq!(rest(problem, memory.clone(), mode), reference, "{what}");
+                    let problem = plan.on(system, &theta, &x0).unwrap();
+                    if problem.advance(&mut memory, budget).unwrap().is_reached() {
+                        break;
+                    }
                 }
-                state = run.suspend();
-            };
-            let found = loop {
-                let mut adjoint = plan
-                    .resume_adjoint(sweep, system, &theta, &x0, &mut memory)
-                    .unwrap();
-                if adjoint.advance(budget).unwrap() == Progress::Done {
-                    let g = adjoint.finish().unwrap();
-                    let numbers = g.theta.iter().chain(g.x0).chain(g.state);
-                    break (g.steps, numbers.map(|v| v.to_bits()).collect::<Vec<_>>());
-                }
-                sweep = adjoint.suspend();
-            };
-            assert_eq!(
-                found, reference,
-                "{slots} slots, records {records}, budget {budget}"
-            );
-            // The tangent, the same way, against itself in one go.
-            let mut whole = plan.record(system, &theta, &x0, &mut memory).unwrap();
-            whole.complete().unwrap();
-            let whole = whole.tangent().unwrap().finish().unwrap();
-            let whole: Vec<f64> = whole.theta.iter().chain(whole.x0).copied().collect();
-            let mut run = plan.record(system, &theta, &x0, &mut memory).unwrap();
-            run.complete().unwrap();
-            let mut state = run.tangent().unwrap().suspend();
-            let cut: Vec<f64> = loop {
-                let mut tangent = plan
-                    .resume_tangent(state, system, &theta, &x0, &mut memory)
-                    .unwrap();
-                if tangent.advance(budget).unwrap() == Progress::Done {
-                    let g = tangent.finish().unwrap();
-                    break g.theta.iter().chain(g.x0).copied().collect();
-                }
-                state = tangent.suspend();
-            };
-            assert_eq!(cut, whole);
+                until_done(|| {
+                    moved(&mut memory, &plan, system, cut);
+                    assert_eq!(rest(problem, memory.clone(), mode), reference, "{what}");
+                    let problem = plan.on(system, &theta, &x0).unwrap();
+                    match mode {
+                        Mode::Tangent => problem.tangent(&mut memory, stop(), budget),
+                        _ => problem.adjoint(&mut memory, stop(), budget),
+                    }
+                })
+                .unwrap();
+                moved(&mut memory, &plan, system, cut);
+                let found = bits_of(problem.gradient(&memory).unwrap());
+                assert_eq!(found, reference, "{what}");
+            }
         }
     }
     check(Euler::new(0.01));
@@ -313,202 +446,62 @@ fn suspended_and_resumed_at_every_call() {
     check_of(&mapped(0.01), Map);
 }
 
-/// A store that fails once: the adjoint tries again and loses nothing, the tangent says so for good.
+/// The same for storage of fixed size, which is moved as one value.
 #[test]
-fn one_fault_never_gives_a_wrong_gradient() {
-    fn check<I: Integrator<f64>>(name: &str, system: &impl System<f64>, integrator: I) {
-        let plan = integrator.until(0.0);
-        for (tangent, lends) in [(false, false), (false, true), (true, false)] {
-            let clean = with_a_fault(plan, system, usize::MAX, tangent, lends).unwrap();
-            let (mut retried, mut refused) = (0, 0);
-            for fail_at in 1..400 {
-                match with_a_fault(plan, system, fail_at, tangent, lends) {
-                    Ok(found) => {
-                        assert_eq!(
-                            found, clean,
-                            "{name}: fault at access {fail_at}, tangent {tangent}, lends {lends}"
-                        );
-                        retried += 1;
-                    }
-                    Err(Error::Store { .. }) => refused += 1,
-                    Err(error) => panic!("{error}"),
-                }
-            }
-            assert!(retried > 0 && refused > 0, "{name}: {retried} {refused}");
-        }
+fn an_array_of_memory_is_moved_as_a_value() {
+    type Fixed = Memory<f64, 4, 2, 5>;
+    fn elsewhere(memory: Box<Fixed>) -> Box<Fixed> {
+        let other = Box::new((*memory).clone());
+        drop(memory);
+        other
     }
-    let flow = Derived::<_, 4, 2>::new(Clocked);
-    check("Euler", &flow, Euler::new(0.01));
-    check("Heun", &flow, Heun::new(0.01));
-    check("symplectic", &flow, SymplecticEuler::new(0.01));
-    check("map", &mapped(0.01), Map);
-}
-
-/// The gradient of twenty steps, over a store that fails at one access and a caller that goes on.
-fn with_a_fault<I: Integrator<f64>>(
-    plan: Plan<f64, I>,
-    system: &impl System<f64>,
-    fail_at: usize,
-    tangent: bool,
-    lends: bool,
-) -> Result<Vec<f64>, Error> {
-    let (theta, x0) = ([1.1, 0.3], start(20, 0.01));
-    let dims = system.dims();
-    let mut rows = vec![0.0; dst_core::rows_len(dims, I::STAGES)];
-    let mut params = vec![0.0; dst_core::params_len(dims)];
-    let mut slots = vec![0.0; dst_core::slots_len(dims, I::STAGES, 4, lends)];
-    let mut marks = [dst_core::Mark::EMPTY; 4];
-    let mut store = Glitch {
-        slots: Slots::new(&mut slots),
-        lends,
-        accesses: Cell::new(0),
-        fail_at,
-    };
-    let lent = Workspace {
-        rows: &mut rows,
-        params: &mut params,
-        marks: &mut marks,
-        store: &mut store,
-    };
-    let mut run = plan.record(system, &theta, &x0, lent)?;
-    run.complete()?;
-    let gradient = if tangent {
-        let mut tangent = run.tangent()?;
-        let _ = tangent.advance(usize::MAX);
-        tangent.finish()?
-    } else {
-        let mut sweep = run.adjoint()?;
-        let _ = sweep.advance(usize::MAX);
-        sweep.finish()?
-    };
-    Ok(gradient.theta.iter().chain(gradient.x0).copied().collect())
-}
-
-/// Fails at one access, then works again.
-struct Glitch<'m> {
-    slots: Slots<'m, f64>,
-    lends: bool,
-    accesses: Cell<usize>,
-    fail_at: usize,
-}
-
-impl Glitch<'_> {
-    fn access(&self) -> Result<(), StoreFault> {
-        self.accesses.set(self.accesses.get() + 1);
-        if self.accesses.get() == self.fail_at {
-            Err(StoreFault)
-        } else {
-            Ok(())
-        }
-    }
-}
-
-impl Store<f64> for Glitch<'_> {
-    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error> {
-        self.slots.prepare(slots, state, record)
-    }
-    fn save(&mut self, slot: usize, state: &[f64], record: &[f64]) -> Result<(), StoreFault> {
-        self.access()?;
-        self.slots.save(slot, state, record)
-    }
-    fn load(
-        &mut self,
-        slot: usize,
-        state: &mut [f64],
-        record: &mut [f64],
-    ) -> Result<(), StoreFault> {
-        self.access()?;
-        self.slots.load(slot, state, record)
-    }
-    fn lend(&self, slot: usize) -> Option<(&[f64], &[f64])> {
-        if !self.lends {
-            return None;
-        }
-        self.access().ok()?;
-        self.slots.lend(slot)
-    }
-}
-
-/// Counts the states that are copied into it.
-struct Counting<'m> {
-    slots: Slots<'m, f64>,
-    /// What it says is vacant: all that is, or too little.
-    honest: bool,
-    saved: &'m Cell<usize>,
-}
-
-impl Store<f64> for Counting<'_> {
-    fn prepare(&mut self, slots: usize, state: usize, record: usize) -> Result<bool, Error> {
-        self.slots.prepare(slots, state, record)
-    }
-    fn save(&mut self, slot: usize, state: &[f64], record: &[f64]) -> Result<(), StoreFault> {
-        self.saved.set(self.saved.get() + 1);
-        self.slots.save(slot, state, record)
-    }
-    fn load(
-        &mut self,
-        slot: usize,
-        state: &mut [f64],
-        record: &mut [f64],
-    ) -> Result<(), StoreFault> {
-        self.slots.load(slot, state, record)
-    }
-    fn lend(&self, slot: usize) -> Option<(&[f64], &[f64])> {
-        self.slots.lend(slot)
-    }
-    fn vacate(&mut self, from: usize) -> Option<Vacant<'_, f64>> {
-        if self.honest {
-            self.slots.vacate(from)
-        } else {
-            Some(Vacant::new(&mut [], 4, 0))
-        }
-    }
-}
-
-#[test]
-fn a_map_writes_its_states_where_they_are_kept() {
+    let system = Derived::<_, 4, 2>::new(Clocked);
     let (theta, x0) = ([1.1, 0.3], start(60, 0.01));
-    let system = mapped(0.01);
-    let plan = Map.until(0.0).crossing(Crossing::Hermite);
-    let reference = bits(plan, &system, &theta, &x0, 1, false, None);
-    let n = reference.0;
-    let dims = System::<f64>::dims(&system);
-    let count_of = |honest: bool, slots: usize, budget: usize| {
-        let saved = Cell::new(0);
-        let mut rows = vec![0.0; dst_core::rows_len(dims, 1)];
-        let mut params = vec![0.0; dst_core::params_len(dims)];
-        let mut marks = vec![dst_core::Mark::EMPTY; slots];
-        // What is not written is not read.
-        let mut kept = vec![f64::NAN; dst_core::slots_len(dims, 1, slots, true)];
-        let lent = Workspace {
-            rows: &mut rows,
-            params: &mut params,
-            marks: &mut marks,
-            store: Counting {
-                slots: Slots::new(&mut kept),
-                honest,
-                saved: &saved,
-            },
-        };
-        let mut run = plan.record(&system, &theta, &x0, lent).unwrap();
-        while let Status::Running(_) = run.advance(budget).unwrap() {}
-        let forward = saved.get();
-        let g = run.adjoint().unwrap().finish().unwrap();
-        let numbers = g.theta.iter().chain(g.x0).chain(g.state);
-        let found = (g.steps, numbers.map(|v| v.to_bits()).collect::<Vec<_>>());
-        assert_eq!(found, reference, "{slots} slots, budget {budget}");
-        forward
-    };
-    let count = |slots: usize, budget: usize| count_of(true, slots, budget);
-    // A store that has less than it said is not relied on.
-    assert_eq!(count_of(false, n + 2, usize::MAX), n - 1);
-    for budget in [20, 61, usize::MAX] {
-        assert_eq!(count(n + 2, budget), 0, "budget {budget}");
+    let plan = Rk4::new(0.01).until(0.0);
+    let reference = bits(plan, &system, &theta, &x0, 61, true, None);
+    let problem = plan.on(&system, &theta, &x0).unwrap();
+    let mut memory = Box::new(Fixed::new());
+    problem.start(&mut *memory).unwrap();
+    while let Status::Running(_) = problem.advance(&mut *memory, 4).unwrap() {
+        memory = elsewhere(memory);
     }
-    // Where slots end, and where a call makes a few steps only, they are copied.
-    assert_eq!(count(n, usize::MAX), 2);
-    assert_eq!(count(n + 2, 1), n - 1);
-    // Beyond the slots some states are given up for others.
-    let copied = count(20, usize::MAX);
-    assert!(copied > 0 && copied < n - 1, "{copied}");
+    while let Progress::Running { .. } = problem.adjoint(&mut *memory, stop(), 3).unwrap() {
+        memory = elsewhere(memory);
+    }
+    let memory = elsewhere(memory);
+    assert_eq!(bits_of(problem.gradient(&*memory).unwrap()), reference);
+}
+
+/// Two clones take different ways: one stops and is differentiated, the other is started on another problem.
+#[test]
+fn clones_do_not_know_of_each_other() {
+    let system = Derived::<_, 4, 2>::new(Clocked);
+    let (theta, x0, y0) = ([1.1, 0.3], start(60, 0.01), start(33, 0.01));
+    let plan = Heun::new(0.01).until(0.0);
+    let (one, other) = (
+        plan.on(&system, &theta, &x0).unwrap(),
+        plan.on(&system, &theta, &y0).unwrap(),
+    );
+    let expected = [x0, y0].map(|x0| bits(plan, &system, &theta, &x0, 9, false, None));
+    let mut a = heap(&plan, &system, 4, false);
+    one.start(&mut a).unwrap();
+    one.advance(&mut a, 17).unwrap();
+    let mut b = a.clone();
+    other.start(&mut b).unwrap();
+    // By turns.
+    let mut calls = 0;
+    while let Status::Running(_) = one.advance(&mut a, 3).unwrap() {
+        let _ = other.advance(&mut b, 2).unwrap();
+        calls += 1;
+    }
+    while let Status::Running(_) = other.advance(&mut b, 2).unwrap() {}
+    until_done(|| {
+        other.adjoint(&mut b, stop(), 5)?;
+        one.adjoint(&mut a, stop(), 2)
+    })
+    .unwrap();
+    assert!(calls > 5);
+    until_done(|| other.adjoint(&mut b, stop(), 5)).unwrap();
+    let found = [one.gradient(&a), other.gradient(&b)].map(|g| bits_of(g.unwrap()));
+    assert_eq!(found, expected);
 }

@@ -1,6 +1,7 @@
 //! The order in h of every crossing, measured against the closed-form answer of Figure 1.
 
-use dst_core::{Crossing, Derived, Euler, Heun, Integrator, Rk4};
+use dst_core::system::Derived;
+use dst_core::{Crossing, Euler, Heun, Integrator, Plan, Rk4};
 use dst_models::{Figure1, relative_distance};
 use dst_tests::answer;
 
@@ -19,7 +20,7 @@ fn errors<I: Integrator<f64>>(
         .map(|&h| {
             let squares = epsilons.iter().map(|&epsilon| {
                 let (_, d_theta, d_x0, _) = Figure1::answer(THETA, X0, epsilon);
-                let plan = make(h).until(epsilon).crossing(crossing);
+                let plan = Plan::new(make(h), epsilon).crossing(crossing);
                 let a = answer(plan, &Derived::<_, 2, 1>::new(Figure1), &[THETA], &X0, 10);
                 relative_distance(
                     &[a.theta[0], a.x0[0], a.x0[1]],

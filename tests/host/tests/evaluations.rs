@@ -2,11 +2,10 @@
 
 use dst_core::checkpoint::{advances, optimum};
 use dst_core::methods::{Adam, HeavyBall, Preconditioned, Projected};
-use dst_core::{
-    Crossing, Derived, Euler, HeapMemory, Integrator, Mode, Plan, Rk4, System, Uniform,
-};
+use dst_core::system::Derived;
+use dst_core::{Crossing, Euler, HeapMemory, Integrator, Mode, Plan, Reading, Rk4, Seeds, System};
 use dst_models::{Countdown, Counted, CountedObjective, Counts, Figure1};
-use dst_tests::BOWL;
+use dst_tests::{BOWL, heap};
 
 #[allow(clippy::too_many_arguments)] // every one of them is varied
 /// Runs and returns (N, gradients forward, gradients backward, Hessian products backward).
@@ -20,22 +19,20 @@ fn measure<I: Integrator<f64>, Y: System<f64>>(
     records: bool,
     crossing: Crossing,
 ) -> (usize, usize, usize, usize) {
-    let plan = plan.crossing(crossing);
-    let mut memory = if records {
-        HeapMemory::with_records(&plan, system, slots)
-    } else {
-        HeapMemory::new(&plan, system, slots)
-    };
+    let mut memory = heap(&plan, system, slots, records);
     let before = (counts.rate.get(), counts.pullback.get());
-    let mut run = plan.record(system, theta, x0, &mut memory).unwrap();
-    let steps = run.complete().unwrap().iterate().steps;
+    let problem = plan.on(system, theta, x0).unwrap();
+    problem.start(&mut memory).unwrap();
+    let steps = problem.complete(&mut memory).unwrap().iterate().steps;
     let forward = counts.rate.get() - before.0;
     assert_eq!(
         counts.pullback.get(),
         before.1,
         "no product on the way forward"
     );
-    let g = run.adjoint().unwrap().finish().unwrap();
+    let seeds = Seeds::stop(crossing);
+    problem.adjoint(&mut memory, seeds, usize::MAX).unwrap();
+    let g = problem.gradient(&memory).unwrap();
     let backward = (
         counts.rate.get() - before.0 - forward,
         counts.pullback.get() - before.1,
@@ -128,25 +125,21 @@ fn one_gradient_forward_one_hessian_product_backward() {
 }
 
 #[test]
-fn a_running_loss_costs_one_product_more() {
+fn a_sum_of_losses_costs_one_product_more() {
     let counts = Counts::default();
     let system = HeavyBall::new(CountedObjective {
         inner: BOWL,
         counts: &counts,
     });
-    let plan = Euler::new(1.0)
-        .until(1e-6)
-        .running_loss(Uniform(0.1), 1.0)
-        .mode(Mode::Adjoint);
+    let plan = Euler::new(1.0).until(1e-6);
     let mut memory = HeapMemory::with_records(&plan, &system, 4000);
-    let g = plan
-        .gradient(
-            &system,
-            &[0.2, 0.6],
-            &[1.0, -0.7, 0.4, 0.0, 0.0, 0.0],
-            &mut memory,
-        )
-        .unwrap();
+    let (theta, x0) = ([0.2, 0.6], [1.0, -0.7, 0.4, 0.0, 0.0, 0.0]);
+    let problem = plan.on(&system, &theta, &x0).unwrap();
+    problem.start(&mut memory).unwrap();
+    problem.complete(&mut memory).unwrap();
+    let seeds = Seeds::stop(Crossing::Interpolated) + Seeds::weighted(|_| Reading::loss(0.1));
+    problem.adjoint(&mut memory, seeds, usize::MAX).unwrap();
+    let g = problem.gradient(&memory).unwrap();
     assert_eq!(
         (counts.rate.get(), counts.pullback.get()),
         (g.steps + 1, g.steps + 2)

@@ -4,12 +4,13 @@ use dst_core::methods::{
     Adam, Constant, Decrease, Exponential, GradientFlow, HeavyBall, Nesterov, Preconditioned,
     Projected,
 };
+use dst_core::system::Derived;
 use dst_core::{
-    Crossing, Derived, Euler, HeapMemory, Heun, Integrator, Map, Mode, Objective, Optimality, Plan,
-    Rk4, SymplecticEuler, System, Uniform,
+    Crossing, Euler, HeapMemory, Heun, Integrator, Map, Mode, Objective, Optimality, Plan,
+    Progress, Reading, Rk4, Seeds, SymplecticEuler, System,
 };
 use dst_models::{Close, Figure1, Logistic, Pendulum, Rosenbrock};
-use dst_tests::{BOWL, Steps, answer, differences};
+use dst_tests::{BOWL, Steps, answer, differences, total};
 
 /// N* against differences; every crossing, adjoint against tangent, with few and many slots.
 #[track_caller]
@@ -264,16 +265,17 @@ fn decrease_of_the_objective() {
         let system = Decrease::new(GradientFlow::new(BOWL, Constant), h);
         let mut x0 = X3.to_vec();
         x0.push(BOWL.value_gradient(&X3, &mut [0.0; 3], &mut [], &mut []) + 1.0);
-        check("decrease", Euler::new(h).until(1e-5), &system, &[0.2], &x0);
+        check("decrease", Map.until(1e-5), &system, &[0.2], &x0);
         // J is what it says: the fall of f over the last step.
-        let plan = Euler::new(h).until(1e-5);
-        let mut memory = HeapMemory::new(&plan, &system, 4);
-        let mut run = plan.run(&system, &[0.2], &x0, &mut memory).unwrap();
+        let plan = Map.until(1e-5);
+        let mut memory = HeapMemory::new(&plan, &system, 0);
+        let run = plan.on(&system, &[0.2], &x0).unwrap();
+        run.start(&mut memory).unwrap();
         let f = |x: &[f64]| BOWL.value_gradient(x, &mut [0.0; 3], &mut [], &mut []);
-        run.advance(0).unwrap();
+        run.advance(&mut memory, 0).unwrap();
         loop {
-            let before = f(&run.iterate().state[..3]);
-            let status = run.advance(1).unwrap();
+            let before = f(&run.iterate(&memory).unwrap().state[..3]);
+            let status = run.advance(&mut memory, 1).unwrap();
             let i = status.iterate();
             assert!(
                 (i.criterion - (before - f(&i.state[..3]))).abs() <= 1e-15,
@@ -288,16 +290,17 @@ fn decrease_of_the_objective() {
 }
 
 #[test]
-fn running_loss_and_stopping_time_in_one_sweep() {
+fn losses_and_stopping_time_in_one_sweep() {
     let flow = Derived::<_, 2, 1>::new(Figure1);
     let (theta, x0, mu) = ([0.8], [1.0, 0.9], 0.3);
     let weight = |k: usize| 1.0 / (1.0 + k as f64);
-    let plan = Euler::new(0.05).until(1e-3).running_loss(&weight, mu);
+    let plan = Euler::new(0.05).until(1e-3);
+    let stop = Seeds::stop(Crossing::Interpolated).times(mu);
+    let seeds = stop + Seeds::weighted(|k| Reading::loss(weight(k)));
     let total = |theta: f64, a: f64, b: f64| {
-        let mut memory = HeapMemory::new(&plan, &flow, 4);
-        let (theta, x0) = ([theta], [a, b]);
-        let g = plan.gradient(&flow, &theta, &x0, &mut memory).unwrap();
-        g.loss + mu * g.stop.unwrap().time
+        let passage = (Euler::new(0.05), 1e-3);
+        let found = total(passage, usize::MAX, &flow, (&[theta], &[a, b]), weight);
+        found.loss + mu * 0.05 * found.steps_star
     };
     let d = 1e-5;
     let central = |f: &dyn Fn(f64) -> f64| (f(d) - f(-d)) / (2.0 * d);
@@ -309,31 +312,47 @@ fn running_loss_and_stopping_time_in_one_sweep() {
     for mode in [Mode::Adjoint, Mode::Tangent] {
         for slots in [1, 4] {
             let mut memory = HeapMemory::new(&plan, &flow, slots);
-            let g = plan
-                .mode(mode)
-                .gradient(&flow, &theta, &x0, &mut memory)
-                .unwrap();
+            let problem = plan.mode(mode).on(&flow, &theta, &x0).unwrap();
+            problem.start(&mut memory).unwrap();
+            problem.complete(&mut memory).unwrap();
+            let done = problem.differentiate(&mut memory, seeds, usize::MAX);
+            assert_eq!(done, Ok(Progress::Done));
+            let g = problem.gradient(&memory).unwrap();
             Close::relative(1e-8).assert("by theta", g.theta, &[by_theta]);
             Close::relative(1e-8).assert("by x0", g.x0, &by_x0);
         }
     }
-    // The loss alone needs no stop.
-    let plan = Euler::new(0.05)
-        .until(0.0)
-        .at_most(30)
-        .running_loss(Uniform(1.0 / 30.0), 0.0);
+}
+
+#[test]
+fn losses_alone_need_no_stop() {
+    let flow = Derived::<_, 2, 1>::new(Figure1);
+    let (theta, x0) = ([0.8], [1.0, 0.9]);
+    let plan = Euler::new(0.05).until(0.0).at_most(30);
     let loss = |theta: f64| {
-        let (theta, mut memory) = ([theta], HeapMemory::new(&plan, &flow, 4));
-        plan.gradient(&flow, &theta, &x0, &mut memory).unwrap().loss
+        let found = total((Euler::new(0.05), 0.0), 30, &flow, (&[theta], &x0), |_| {
+            1.0 / 30.0
+        });
+        assert!(found.steps_star.is_nan());
+        found.loss
     };
     let mut memory = HeapMemory::new(&plan, &flow, 3);
-    let g = plan.gradient(&flow, &theta, &x0, &mut memory).unwrap();
+    let problem = plan.on(&flow, &theta, &x0).unwrap();
+    problem.start(&mut memory).unwrap();
+    problem.complete(&mut memory).unwrap();
+    let seeds = Seeds::weighted(|_| Reading::loss(1.0 / 30.0));
+    problem
+        .differentiate(&mut memory, seeds, usize::MAX)
+        .unwrap();
+    let g = problem.gradient(&memory).unwrap();
     assert!(g.stop.is_none() && g.steps == 30);
     let by_hand: f64 = (0..=30)
         .map(|k| {
             (0.5 * 0.95_f64.powi(2 * k) + 2.0 * 0.81 * (1.0 - 0.2 * 0.8_f64).powi(2 * k)) / 30.0
         })
         .sum();
-    Close::relative(1e-13).assert("the sum itself", &[g.loss], &[by_hand]);
-    Close::relative(1e-8).assert("loss alone", g.theta, &[central(&|d| loss(theta[0] + d))]);
+    Close::relative(1e-13).assert("the sum itself", &[loss(theta[0])], &[by_hand]);
+    let d = 1e-5;
+    let slope = (loss(theta[0] + d) - loss(theta[0] - d)) / (2.0 * d);
+    Close::relative(1e-8).assert("loss alone", g.theta, &[slope]);
 }

@@ -3,9 +3,10 @@
 use std::sync::Mutex;
 
 use dst_core::methods::HeavyBall;
+use dst_core::system::{Derived, Dynamics, Pair, RateOf};
 use dst_core::{
-    Bar, Crossing, Derived, Dims, Direction, Dynamics, Euler, Heun, Integrator, Memory, Mode, Pair,
-    Point, RateOf, Rk4, Scalar, SymplecticEuler,
+    Bar, Crossing, Dims, Direction, Euler, Heun, Integrator, Memory, Mode, Plan, Point, Rk4,
+    Scalar, SymplecticEuler,
 };
 use dst_models::{Close, Figure1, Pendulum, Quadratic};
 use dst_tests::{FourthPowers, answer, differences};
@@ -18,12 +19,12 @@ fn single_precision() {
         for crossing in Crossing::ALL {
             for mode in [Mode::Adjoint, Mode::Tangent] {
                 let mut memory = Memory::<f32, 2, 2, 5>::new();
-                let plan = single.until(0.1).crossing(crossing).mode(mode);
+                let plan = Plan::new(single, 0.1).crossing(crossing).mode(mode);
                 let s = plan
                     .sensitivity(&pendulum, &[2.0, 0.3], &[1.2, 0.1], &mut memory)
                     .unwrap();
                 let a = answer(
-                    double.until(0.1).crossing(crossing),
+                    Plan::new(double, 0.1).crossing(crossing),
                     &pendulum,
                     &[2.0, 0.3],
                     &[1.2, 0.1],

@@ -1,6 +1,7 @@
 //! Every known answer of the mathematics notes.
 
-use dst_core::{Crossing, Derived, Euler, Heun, Integrator, Mode, Rk4, SymplecticEuler};
+use dst_core::system::Derived;
+use dst_core::{Crossing, Euler, Heun, Mode, Rk4, SymplecticEuler};
 use dst_models::{BouncingBall, Close, Countdown, Decay, Figure1, QuadraticInTime};
 use dst_tests::answer;
 

@@ -1,9 +1,7 @@
 //! `Map` is Euler with h = 1 of A = x − F, without the subtraction; and what an iterate says of f.
 
-use dst_core::{
-    Crossing, Derived, Euler, Formula, HeapMemory, Integrator, Map, Memory, Mode, Status, Uniform,
-    formula,
-};
+use dst_core::system::Derived;
+use dst_core::{Crossing, Euler, Formula, HeapMemory, Map, Memory, Mode, Status, formula};
 use dst_models::{Close, Figure1, Pendulum, QuadraticInTime};
 use dst_tests::{Answer, Falls, Steps, answer};
 
@@ -103,87 +101,100 @@ fn nothing_is_subtracted() {
     assert_eq!(found.x0[0], 0.0);
     // The first step replaces x: what Euler would compute as x − (x − F) is 0 at this size, not 1e-3.
     let mut memory = Memory::<f64, 2, 2, 2>::new();
-    let mut run = plan.run(&forgets, &theta, &x0, &mut memory).unwrap();
-    assert_eq!(run.advance(1).unwrap().iterate().state, [1e-3, 0.5]);
+    let problem = plan.on(&forgets, &theta, &x0).unwrap();
+    problem.start(&mut memory).unwrap();
+    let status = problem.advance(&mut memory, 1).unwrap();
+    assert_eq!(status.iterate().state, [1e-3, 0.5]);
 }
 
-/// f at every iterate, whatever its weight; NaN where nobody asks for it.
+/// f at every iterate, whatever is differentiated later; NaN before the first look.
 #[test]
 fn an_iterate_tells_f() {
     let flow = Derived::<_, 2, 1>::new(Figure1);
     let (theta, x0) = ([0.7], [1.0, 0.9_f64]);
     let f = |x: &[f64]| 0.5 * x[0] * x[0] + 2.0 * x[1] * x[1];
     let plan = Euler::new(0.05).until(1e-2_f64);
-    let mut memory = HeapMemory::new(&plan, &flow, 3);
-    let mut run = plan.record(&flow, &theta, &x0, &mut memory).unwrap();
-    assert!(run.iterate().value.is_nan());
-    while let Status::Running(at) = run.advance(1).unwrap() {
-        assert!(at.value.is_nan() && at.loss == 0.0);
-    }
-    assert!(run.iterate().value.is_nan());
-
-    let mut memory = HeapMemory::new(&plan, &flow, 3);
-    let weighted = plan.running_loss(|k: usize| if k.is_multiple_of(3) { 0.5 } else { 0.0 }, 0.0);
-    let mut run = weighted.record(&flow, &theta, &x0, &mut memory).unwrap();
-    assert!(run.iterate().value.is_nan(), "before the first look");
-    let (mut sum, mut steps) = (0.0, 0);
-    let mut status = run.advance(0).unwrap();
-    loop {
-        let at = status.iterate();
-        assert_eq!(at.steps, steps);
-        assert_eq!(at.value, f(at.state), "step {steps}");
-        sum += if steps.is_multiple_of(3) {
-            0.5 * at.value
-        } else {
-            0.0
-        };
-        assert_eq!(at.loss, sum, "step {steps}");
-        if status.is_reached() {
-            break;
+    let problem = plan.on(&flow, &theta, &x0).unwrap();
+    for slots in [0, 3, 100] {
+        let mut memory = HeapMemory::new(&plan, &flow, slots);
+        problem.start(&mut memory).unwrap();
+        let before = problem.iterate(&memory).unwrap();
+        assert!(before.loss.is_nan() && before.criterion.is_nan());
+        assert_eq!((before.state, before.steps), (x0.as_slice(), 0));
+        let mut steps = 0;
+        let mut status = problem.advance(&mut memory, 0).unwrap();
+        loop {
+            let at = status.iterate();
+            assert_eq!(at.steps, steps);
+            assert_eq!(at.loss, f(at.state), "step {steps}");
+            if status.is_reached() {
+                break;
+            }
+            status = problem.advance(&mut memory, 1).unwrap();
+            steps += 1;
         }
-        status = run.advance(1).unwrap();
-        steps += 1;
-    }
-    assert!(steps > 20);
-    let end = run.iterate().value;
-    assert_eq!(
-        run.advance(5).unwrap().iterate().value,
-        end,
-        "after the stop"
-    );
+        assert!(steps > 20);
+        let end = problem.iterate(&memory).unwrap().loss;
+        let again = problem.advance(&mut memory, 5).unwrap().iterate();
+        assert_eq!((again.loss, again.steps), (end, steps), "after the stop");
 
-    // Suspended after every step, and several steps at a time.
-    let uniform = plan.running_loss(Uniform(1.0), 0.0);
-    let mut kept = uniform
-        .record(&flow, &theta, &x0, &mut memory)
-        .unwrap()
-        .suspend();
-    loop {
-        let mut run = uniform
-            .resume(kept, &flow, &theta, &x0, &mut memory)
-            .unwrap();
-        let status = run.advance(3).unwrap();
-        assert_eq!(status.iterate().value, f(status.iterate().state));
-        if status.is_reached() {
-            break;
+        // The memory moved after every call, and several steps at a time.
+        problem.start(&mut memory).unwrap();
+        loop {
+            let mut moved = memory.clone();
+            let status = problem.advance(&mut moved, 3).unwrap();
+            assert_eq!(status.iterate().loss, f(status.iterate().state));
+            if status.is_reached() {
+                break;
+            }
+            let again = problem.iterate(&moved).unwrap();
+            assert_eq!(again.loss, f(again.state));
+            memory = moved;
         }
-        kept = run.suspend();
-        let again = uniform
-            .resume(kept, &flow, &theta, &x0, &mut memory)
-            .unwrap();
-        assert_eq!(again.iterate().value, f(again.iterate().state));
-        kept = again.suspend();
     }
 
-    // Of a map, and without recording.
+    // Of a map.
     let map = Derived::<_, 2, 1>::new(Steps {
         flow: Figure1,
         h: 0.05,
     });
-    let plan = Map.until(1e-2).running_loss(Uniform(1.0), 0.0);
-    let mut memory = HeapMemory::new(&plan, &map, 3);
-    let mut run = plan.run(&map, &theta, &x0, &mut memory).unwrap();
-    while let Status::Running(at) = run.advance(1).unwrap() {
-        assert_eq!(at.value, f(at.state));
+    let plan = Map.until(1e-2);
+    let problem = plan.on(&map, &theta, &x0).unwrap();
+    for slots in [0, 3, 100] {
+        let mut memory = HeapMemory::new(&plan, &map, slots);
+        problem.start(&mut memory).unwrap();
+        while let Status::Running(at) = problem.advance(&mut memory, 1).unwrap() {
+            assert_eq!(at.loss, f(at.state));
+        }
+    }
+}
+
+/// `watch` shows J and f at every x_k once, whatever the budgets.
+#[test]
+fn every_reading_is_seen_once() {
+    let flow = Derived::<_, 2, 1>::new(Figure1);
+    let plan = Euler::new(0.05).until(1e-2_f64);
+    let problem = plan.on(&flow, &[0.7], &[1.0, 0.9]).unwrap();
+    let seen = |slots: usize, budget: usize| {
+        let mut memory = HeapMemory::new(&plan, &flow, slots);
+        problem.start(&mut memory).unwrap();
+        let mut seen = vec![];
+        loop {
+            let status = problem.watch(&mut memory, budget, |k, r| {
+                seen.push((k, r.criterion, r.loss));
+            });
+            if status.unwrap().is_reached() {
+                break seen;
+            }
+        }
+    };
+    let whole = seen(0, usize::MAX);
+    assert!(whole.iter().enumerate().all(|(k, seen)| seen.0 == k));
+    let j = |x: f64, y: f64| x * x + 16.0 * y * y;
+    assert_eq!(whole[0].1, j(1.0, 0.9));
+    for slots in [0, 1, 5, 100] {
+        for budget in [1, 7, usize::MAX] {
+            assert_eq!(seen(slots, budget), whole, "{slots} slots, budget {budget}");
+        }
     }
 }

@@ -1,16 +1,17 @@
-//! The ready-made methods are the classical iterations, and a running loss rides along with every one of them.
+//! The ready-made methods are the classical iterations, and weights on the loss ride along with every one of them.
 
 use dst_core::fixed::{LinearFeedback, Quadratic as FixedQuadratic};
 use dst_core::methods::{
     Adam, Constant, Decrease, Exponential, GradientFlow, HeavyBall, Nesterov, Preconditioned,
     Projected,
 };
+use dst_core::system::{Derived, Pair, RateOf};
 use dst_core::{
-    Bar, Cost, Crossing, Dims, Direction, Euler, HeapMemory, Heun, Integrator, Mode, Objective,
-    Pair, Plan, Point, RateOf, Reading, Rk4, Seed, System,
+    Bar, Cost, Crossing, Dims, Direction, Euler, HeapMemory, Heun, Integrator, Map, Mode,
+    Objective, Plan, Point, Reading, Rk4, Seed, Seeds, System,
 };
 use dst_models::{Close, Logistic, Rosenbrock};
-use dst_tests::{BOWL, FourthPowers, answer, differences};
+use dst_tests::{BOWL, FourthPowers, answer, differences, total};
 use nalgebra::{matrix, vector};
 
 const X: [f64; 3] = [1.0, -0.7, 0.4];
@@ -34,10 +35,15 @@ fn state_after<Y: System<f64>>(
     t0: f64,
 ) -> Vec<f64> {
     let plan = Euler::new(1.0).until(-1e300).at_most(steps).from_time(t0);
-    let mut memory = HeapMemory::new(&plan, system, 1);
-    let mut run = plan.run(system, theta, x0, &mut memory).unwrap();
-    run.complete().unwrap();
-    run.into_state().to_vec()
+    let mut memory = HeapMemory::new(&plan, system, 0);
+    let problem = plan.on(system, theta, x0).unwrap();
+    problem.start(&mut memory).unwrap();
+    problem
+        .complete(&mut memory)
+        .unwrap()
+        .iterate()
+        .state
+        .to_vec()
 }
 
 #[track_caller]
@@ -142,19 +148,27 @@ fn every_method_is_its_classical_iteration() {
 
 /// Σ w_k f(x_k) + μT against differences, in both modes.
 #[track_caller]
-fn loss_rides_along<Y: System<f64>>(
+fn loss_rides_along<Y: System<f64>, I: Integrator<f64>>(
     name: &str,
+    integrator: I,
     system: &Y,
     theta: &[f64],
     x0: &[f64],
     epsilon: f64,
 ) {
     let weight = |k: usize| 0.5 + 0.1 * k as f64;
-    let plan = Euler::new(1.0).until(epsilon).running_loss(&weight, 0.3);
+    let plan = Plan::new(integrator, epsilon);
+    let stop = Seeds::stop(Crossing::Interpolated).times(0.3);
+    let seeds = stop + Seeds::weighted(|k| Reading::loss(weight(k)));
     let total = |theta: &[f64], x0: &[f64]| {
-        let mut memory = HeapMemory::new(&plan, system, 4);
-        let g = plan.gradient(system, theta, x0, &mut memory).unwrap();
-        g.loss + 0.3 * g.stop.unwrap().time
+        let found = total(
+            (integrator, epsilon),
+            usize::MAX,
+            system,
+            (theta, x0),
+            weight,
+        );
+        found.loss + 0.3 * found.steps_star
     };
     let slope = |v: &[f64], i: usize, f: &dyn Fn(&[f64]) -> f64| {
         let at = |d: f64| {
@@ -173,10 +187,13 @@ fn loss_rides_along<Y: System<f64>>(
         .collect();
     for mode in [Mode::Adjoint, Mode::Tangent] {
         let mut memory = HeapMemory::new(&plan, system, 3);
-        let g = plan
-            .mode(mode)
-            .gradient(system, theta, x0, &mut memory)
+        let problem = plan.mode(mode).on(system, theta, x0).unwrap();
+        problem.start(&mut memory).unwrap();
+        problem.complete(&mut memory).unwrap();
+        problem
+            .differentiate(&mut memory, seeds, usize::MAX)
             .unwrap();
+        let g = problem.gradient(&memory).unwrap();
         let size = by_theta
             .iter()
             .chain(&by_x0)
@@ -191,9 +208,11 @@ fn loss_rides_along<Y: System<f64>>(
 }
 
 #[test]
-fn a_running_loss_rides_along_with_every_method() {
+fn losses_ride_along_with_every_method() {
+    let unit = Euler::new(1.0);
     loss_rides_along(
         "gradient flow",
+        unit,
         &GradientFlow::new(BOWL, Constant),
         &[0.2],
         &X,
@@ -202,6 +221,7 @@ fn a_running_loss_rides_along_with_every_method() {
     let logistic = Logistic::<f64, 3, 8>::sample();
     loss_rides_along(
         "preconditioned",
+        unit,
         &Preconditioned::new(logistic),
         &[0.5, 0.8, 0.3],
         &X,
@@ -210,6 +230,7 @@ fn a_running_loss_rides_along_with_every_method() {
     let ball = [X, [0.0; 3]].concat();
     loss_rides_along(
         "heavy ball",
+        unit,
         &HeavyBall::new(BOWL),
         &[0.2, 0.5],
         &ball,
@@ -217,15 +238,16 @@ fn a_running_loss_rides_along_with_every_method() {
     );
     let decrease = Decrease::new(GradientFlow::new(BOWL, Constant), 1.0);
     let x0 = [X.as_slice(), &[value(&X) + 1.0]].concat();
-    loss_rides_along("decrease", &decrease, &[0.2], &x0, 1e-4);
+    loss_rides_along("decrease", Map, &decrease, &[0.2], &x0, 1e-4);
     let own = Pair {
         dynamics: RateOf(HeavyBall::new(BOWL)),
         criterion: FourthPowers,
     };
-    loss_rides_along("own criterion", &own, &[0.2, 0.5], &ball, 1e-5);
+    loss_rides_along("own criterion", unit, &own, &[0.2, 0.5], &ball, 1e-5);
     let adam = Adam::new(Rosenbrock { c: 5.0 });
     loss_rides_along(
         "Adam",
+        unit,
         &adam,
         &[0.02, 0.85, 0.97],
         &[-0.5, 0.9, 0.0, 0.0, 0.0, 0.0],
@@ -233,6 +255,7 @@ fn a_running_loss_rides_along_with_every_method() {
     );
     loss_rides_along(
         "projected",
+        unit,
         &Projected::new(BOWL, &[0.4], &[]),
         &[0.2],
         &X,
@@ -313,9 +336,12 @@ impl System<f64> for Clock {
         bar: Bar<'_, f64>,
         _: &mut [f64],
     ) {
+        let fade = (-0.2 * at.t).exp();
         bar.theta[0] += seed.rate[0] * at.x[0];
-        bar.x[0] +=
-            seed.rate[0] * at.theta[0] + seed.criterion * (-0.2 * at.t).exp() + seed.loss * at.t;
+        bar.x[0] += seed.rate[0] * at.theta[0] + seed.criterion * fade + seed.loss * at.t;
+        if let Some(t) = bar.t {
+            *t += -0.2 * seed.criterion * at.x[0] * fade + seed.loss * at.x[0];
+        }
     }
     fn pushforward(
         &self,
@@ -327,8 +353,8 @@ impl System<f64> for Clock {
     ) -> Reading<f64> {
         rate[0] = along.theta[0] * at.x[0] + at.theta[0] * along.x[0];
         Reading {
-            criterion: along.x[0] * (-0.2 * at.t).exp(),
-            loss: along.x[0] * at.t,
+            criterion: (along.x[0] - 0.2 * at.x[0] * along.t) * (-0.2 * at.t).exp(),
+            loss: along.x[0] * at.t + at.x[0] * along.t,
         }
     }
     fn cost(&self) -> Cost {
@@ -349,13 +375,13 @@ fn readings_may_depend_on_time() {
         Close::relative(1e-7).assert("dN*/dtheta", &[a.theta[0] / 0.1], &by_theta);
         Close::relative(1e-7).assert("dN*/dx0", &[a.x0[0] / 0.1], &by_x0);
     }
-    loss_rides_along("clock", &Clock, &theta, &x0, 0.01);
+    loss_rides_along("clock", Euler::new(1.0), &Clock, &theta, &x0, 0.01);
 }
 
 #[test]
 fn units_and_edges_of_the_answer() {
     let plan: Plan<f64, _> = Euler::new(0.25).until(0.0);
-    let countdown = dst_core::Derived::<_, 1, 0>::new(dst_models::Countdown);
+    let countdown = Derived::<_, 1, 0>::new(dst_models::Countdown);
     // J = ε counts as stopped: 1 − 4·0.25 = 0 exactly.
     let mut memory = HeapMemory::new(&plan, &countdown, 2);
     let s = plan
@@ -383,7 +409,7 @@ fn units_and_edges_of_the_answer() {
         }
     }
     // Without x0, whatever the mode.
-    let flow = dst_core::Derived::<_, 2, 1>::new(dst_models::Figure1);
+    let flow = Derived::<_, 2, 1>::new(dst_models::Figure1);
     for mode in [Mode::Adjoint, Mode::Tangent, Mode::Auto] {
         let plan = Rk4::new(0.05).until(1e-3).mode(mode).theta_only();
         let mut memory = HeapMemory::new(&plan, &flow, 4);

@@ -1,15 +1,21 @@
 //! Misuse gets a typed error that names the argument; nothing panics.
 
 use dst_core::adapt::{AdamOla, OlaConfig, OlaStatus, WindowedOla};
+use dst_core::checkpoint::{Mark, Slots};
 use dst_core::methods::{Constant, Decrease, GradientFlow, Projected};
+use dst_core::solve::{Borrowed, Cursor};
+use dst_core::system::Derived;
 use dst_core::{
-    Argument, Bar, Cost, Crossing, Derived, Dims, Error, Euler, HeapMemory, Integrator, Map, Mark,
-    Memory, Mode, Point, Progress, Reading, Rk4, Seed, Slots, Status, SymplecticEuler, System,
-    Workspace, formula,
+    Argument, Bar, Cost, Crossing, Dims, Error, Euler, HeapMemory, Map, Memory, Mode, Point,
+    Progress, Reading, Rk4, Seed, Seeds, Status, SymplecticEuler, System, formula,
 };
 use dst_models::{BouncingBall, Countdown, Decay, Figure1, Quadratic};
 
 type Small = Memory<f64, 2, 1, 4>;
+
+fn stop() -> Seeds<f64> {
+    Seeds::stop(Crossing::Interpolated)
+}
 
 fn flow() -> Derived<Figure1, 2, 1> {
     Derived::new(Figure1)
@@ -89,13 +95,22 @@ fn no_slots() {
         .sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut memory)
         .unwrap_err();
     assert_eq!(e, Error::NoSlots);
-    // A plain run needs none.
-    assert!(
-        Euler::new(0.05)
-            .until(1e-3)
-            .run(&flow(), &[1.0], &[1.0, 1.0], &mut memory)
-            .is_ok()
-    );
+    // A plain run needs none, and its iterate can still be read.
+    let plan = Euler::new(0.05).until(1e-3);
+    let flow = flow();
+    let problem = plan.on(&flow, &[1.0], &[1.0, 1.0]).unwrap();
+    problem.start(&mut memory).unwrap();
+    assert!(problem.complete(&mut memory).unwrap().is_reached());
+    for mode in [Mode::Adjoint, Mode::Tangent] {
+        let problem = plan.mode(mode).on(&flow, &[1.0], &[1.0, 1.0]).unwrap();
+        let refused = problem.differentiate(&mut memory, stop(), usize::MAX);
+        assert_eq!(refused, Err(Error::NoSlots), "{mode:?}");
+    }
+    assert!(problem.iterate(&memory).unwrap().criterion <= 1e-3);
+    // On the heap as well.
+    let mut memory = HeapMemory::new(&plan, &flow, 0);
+    let refused = plan.sensitivity(&flow, &[1.0], &[1.0, 1.0], &mut memory);
+    assert_eq!(refused.map(|_| ()), Err(Error::NoSlots));
 }
 
 #[test]
@@ -131,14 +146,20 @@ fn numbers_out_of_range() {
             Error::Invalid(Argument::X0)
         );
     }
-    let plan = Euler::new(0.1)
-        .until(1e-3)
-        .running_loss(dst_core::Uniform(1.0), f64::NAN);
-    let e = plan
-        .gradient(&flow(), &[1.0], &[1.0, 1.0], &mut Small::new())
-        .map(|_| ())
-        .unwrap_err();
-    assert_eq!(e, Error::Invalid(Argument::TimeWeight));
+    let (flow, mut memory) = (flow(), Small::new());
+    let plan = Euler::new(0.1).until(1e-3);
+    let problem = plan.on(&flow, &[1.0], &[1.0, 1.0]).unwrap();
+    problem.start(&mut memory).unwrap();
+    problem.complete(&mut memory).unwrap();
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let seeds = stop().times(bad) + Seeds::weighted(|_| Reading::loss(1.0));
+        for result in [
+            problem.adjoint(&mut memory, seeds, usize::MAX),
+            problem.tangent(&mut memory, seeds, usize::MAX),
+        ] {
+            assert_eq!(result, Err(Error::Invalid(Argument::TimeWeight)));
+        }
+    }
 }
 
 #[test]
@@ -158,21 +179,18 @@ fn no_gradient_without_a_stop() {
     // Asked before the run has begun, or half-way.
     let (mut memory, system) = (Small::new(), flow());
     let plan = Euler::new(0.05).until(1e-3);
-    let run = plan
-        .record(&system, &[1.0], &[1.0, 1.0], &mut memory)
-        .unwrap();
-    assert_eq!(
-        run.adjoint().map(|_| ()).unwrap_err(),
-        Error::NotStopped { steps: 0 }
-    );
-    let mut run = plan
-        .record(&system, &[1.0], &[1.0, 1.0], &mut memory)
-        .unwrap();
-    assert!(matches!(run.advance(3), Ok(Status::Running(_))));
-    assert_eq!(
-        run.tangent().map(|_| ()).unwrap_err(),
-        Error::NotStopped { steps: 3 }
-    );
+    let problem = plan.on(&system, &[1.0], &[1.0, 1.0]).unwrap();
+    problem.start(&mut memory).unwrap();
+    let early = problem.adjoint(&mut memory, stop(), usize::MAX);
+    assert_eq!(early, Err(Error::NotStopped { steps: 0 }));
+    assert!(matches!(
+        problem.advance(&mut memory, 3),
+        Ok(Status::Running(_))
+    ));
+    let early = problem.tangent(&mut memory, stop(), usize::MAX);
+    assert_eq!(early, Err(Error::NotStopped { steps: 3 }));
+    // Refused, it has not begun: the run goes on.
+    assert!(problem.complete(&mut memory).unwrap().is_reached());
 }
 
 #[test]
@@ -189,17 +207,18 @@ fn a_flat_crossing_is_refused_whatever_its_scale() {
                 .unwrap_err();
             assert!(matches!(e, Error::FlatCrossing { .. }), "{scale}: {e}");
         }
-        // A healthy crossing at the same scale is not.
-        let mut memory = Memory::<f64, 1, 1, 3>::new();
-        let plan = Euler::new(0.1).until(scale * 0.5);
-        let s = plan
-            .sensitivity(&Derived::<_, 1, 1>::new(Decay), &[1.0], &x0, &mut memory)
-            .unwrap();
-        assert!(
-            s.stop.condition.rounding > 1e12 && s.stop.condition.transversality == 1.0,
-            "{:?}",
-            s.stop
-        );
+        // A healthy crossing at the same scale is not. Tangents never form ∇J, and say nothing about the transversality.
+        for (mode, known) in [(Mode::Adjoint, true), (Mode::Tangent, false)] {
+            let mut memory = Memory::<f64, 1, 1, 3>::new();
+            let plan = Euler::new(0.1).until(scale * 0.5).mode(mode);
+            let s = plan
+                .sensitivity(&Derived::<_, 1, 1>::new(Decay), &[1.0], &x0, &mut memory)
+                .unwrap();
+            let condition = s.stop.condition;
+            assert!(condition.rounding > 1e12, "{condition:?}");
+            assert_eq!(condition.transversality == 1.0, known);
+            assert_eq!(condition.transversality.is_nan(), !known);
+        }
     }
     // J rises at x_N although it fell over the step: the slope points the wrong way.
     let bounce = formula!(|_theta: 1, x: 2, _t| [1.0 + x[0] * 0.0, x[1] * 0.0], |x| x[0] * x[0]);
@@ -297,22 +316,24 @@ fn divergence_is_reported_with_its_step() {
     // x doubles in sign and size each step: overflow, sooner or later.
     let diverging = formula!(|theta: 1, x: 2, _t| [theta[0] * x[0], x[1] * 0.0], |x| x[0] * x[0]);
     let mut memory = Small::new();
-    let theta = [30.0];
-    let mut run = Euler::new(1.0)
+    let problem = Euler::new(1.0)
         .until(1e-3)
-        .record(&diverging, &theta, &[1.0, 1.0], &mut memory)
+        .on(&diverging, &[30.0], &[1.0, 1.0])
         .unwrap();
-    let Err(e @ Error::NonFinite { step }) = run.complete().map(|_| ()) else {
+    problem.start(&mut memory).unwrap();
+    let Err(e @ Error::NonFinite { step }) = problem.complete(&mut memory).map(|_| ()) else {
         panic!("no divergence")
     };
     // J = 29^(2k) overflows first, at 29^(2k) > 1.8e308.
     assert_eq!(step, 106);
-    assert_eq!(
-        run.complete().map(|_| ()).unwrap_err(),
-        e,
-        "an error is final"
-    );
-    assert_eq!(run.adjoint().map(|_| ()).unwrap_err(), e);
+    let again = problem.complete(&mut memory).map(|_| ());
+    assert_eq!(again, Err(e), "an error is final");
+    assert_eq!(problem.adjoint(&mut memory, stop(), usize::MAX), Err(e));
+    assert_eq!(problem.tangent(&mut memory, stop(), usize::MAX), Err(e));
+    // The memory itself is as good as new.
+    let (flow, plan) = (flow(), Euler::new(0.05).until(1e-3));
+    let s = plan.sensitivity(&flow, &[1.0], &[1.0, 1.0], &mut memory);
+    assert!(s.unwrap().steps > 10);
 }
 
 #[test]
@@ -320,15 +341,15 @@ fn the_best_iterate_survives_an_interruption() {
     // A spring that swings through its best point and out again.
     let swing = formula!(|_theta: 1, x: 2, _t| [-x[1], x[0] + 0.0], |x| x[0] * x[0]);
     let mut memory = Small::new();
-    let theta = [0.0];
-    let mut run = Euler::new(0.1)
+    let problem = Euler::new(0.1)
         .until(1e-9)
         .at_most(40)
-        .run(&swing, &theta, &[1.0, 0.0], &mut memory)
+        .on(&swing, &[0.0], &[1.0, 0.0])
         .unwrap();
+    problem.start(&mut memory).unwrap();
     let (mut best, mut best_state) = (f64::INFINITY, vec![]);
     loop {
-        let status = run.advance(1).unwrap();
+        let status = problem.advance(&mut memory, 1).unwrap();
         let i = status.iterate();
         if i.steps == 1 {
             (best, best_state) = (1.0, vec![1.0, 0.0]);
@@ -353,12 +374,13 @@ fn the_best_iterate_survives_an_interruption() {
 #[test]
 fn a_limit_of_zero_steps_only_looks() {
     let (mut memory, flow) = (Small::new(), flow());
-    let mut run = Euler::new(0.1)
+    let problem = Euler::new(0.1)
         .until(1e-3)
         .at_most(0)
-        .run(&flow, &[1.0], &[1.0, 1.0], &mut memory)
+        .on(&flow, &[1.0], &[1.0, 1.0])
         .unwrap();
-    let Status::StepLimit(i) = run.complete().unwrap() else {
+    problem.start(&mut memory).unwrap();
+    let Status::StepLimit(i) = problem.complete(&mut memory).unwrap() else {
         panic!()
     };
     assert_eq!((i.steps, i.criterion), (0, 17.0));
@@ -425,16 +447,15 @@ fn a_store_that_is_too_small_is_refused_at_the_door() {
     let system = Derived::<_, 1, 0>::new(Countdown);
     let plan = Euler::new(1.0).until(0.0);
     let (mut rows, mut params, mut marks, mut slots) = ([0.0; 7], [], [Mark::EMPTY; 4], [0.0; 3]);
-    let lent = Workspace {
+    let mut memory = Borrowed {
         rows: &mut rows,
         params: &mut params,
+        slots: Slots::Memory(&mut slots),
         marks: &mut marks,
-        store: Slots::new(&mut slots),
+        cursor: &mut Cursor::new(),
     };
-    let e = plan
-        .record(&system, &[], &[5.0], lent)
-        .map(|_| ())
-        .unwrap_err();
+    let problem = plan.on(&system, &[], &[5.0]).unwrap();
+    let e = problem.start(&mut memory).unwrap_err();
     assert_eq!(
         e,
         Error::Length {
@@ -443,8 +464,12 @@ fn a_store_that_is_too_small_is_refused_at_the_door() {
             given: 3
         }
     );
-    // On the heap there is always one.
-    let mut memory = HeapMemory::new(&plan, &system, 0);
+    // A start that was refused is none.
+    assert_eq!(
+        problem.advance(&mut memory, 1).map(|_| ()),
+        Err(Error::Order)
+    );
+    let mut memory = HeapMemory::new(&plan, &system, 1);
     let s = plan.sensitivity(&system, &[], &[5.0], &mut memory).unwrap();
     assert_eq!(s.steps, 5);
 }
@@ -469,7 +494,7 @@ fn a_fast_state_does_not_flatten_the_crossing() {
     }
 }
 
-/// A derivative that nobody asked for may be infinite.
+/// A derivative that is not asked for may be infinite.
 #[test]
 fn what_is_not_asked_for_does_no_harm() {
     let root =
@@ -483,15 +508,18 @@ fn what_is_not_asked_for_does_no_harm() {
     }
     // Asked for, it is an error, also where no step is pulled back (N = 0).
     for x in [1.0, 0.1] {
-        let plan = Euler::new(0.1)
-            .until(0.5)
-            .running_loss(dst_core::Uniform(1.0), 0.0)
-            .mode(Mode::Adjoint);
-        let e = plan
-            .gradient(&root, &[1.0], &[x, 0.0], &mut Small::new())
-            .map(|_| ())
-            .unwrap_err();
-        assert!(matches!(e, Error::NonFiniteGradient { .. }), "{e}");
+        let (theta, x0, mut memory) = ([1.0], [x, 0.0], Small::new());
+        let problem = Euler::new(0.1).until(0.5).on(&root, &theta, &x0).unwrap();
+        problem.start(&mut memory).unwrap();
+        problem.complete(&mut memory).unwrap();
+        let seeds = Seeds::weighted(|_| Reading::loss(1.0));
+        for result in [
+            problem.adjoint(&mut memory, seeds, usize::MAX),
+            problem.tangent(&mut memory, seeds, usize::MAX),
+        ] {
+            let e = result.unwrap_err();
+            assert!(matches!(e, Error::NonFiniteGradient { .. }), "{e}");
+        }
     }
 }
 
@@ -500,15 +528,16 @@ fn progress_counts_the_steps_that_are_left() {
     // Every state kept: one operation per step.
     let countdown = Derived::<_, 1, 0>::new(Countdown);
     let mut memory = Memory::<f64, 1, 0, 8>::new();
-    let mut run = Euler::new(1.0)
+    let problem = Euler::new(1.0)
         .until(0.0)
-        .record(&countdown, &[], &[3.5], &mut memory)
+        .on(&countdown, &[], &[3.5])
         .unwrap();
-    run.complete().unwrap();
-    let mut sweep = run.adjoint().unwrap();
+    problem.start(&mut memory).unwrap();
+    problem.complete(&mut memory).unwrap();
     let mut left = vec![];
-    while let Progress::Running { remaining } =
-        sweep.advance(usize::from(!left.is_empty())).unwrap()
+    while let Progress::Running { remaining } = problem
+        .adjoint(&mut memory, stop(), usize::from(!left.is_empty()))
+        .unwrap()
     {
         left.push(remaining);
     }
@@ -519,18 +548,14 @@ fn progress_counts_the_steps_that_are_left() {
 fn a_window_of_no_step_pulls_nothing_back() {
     let (mut memory, system) = (Small::new(), flow());
     let pullbacks = |memory: &mut Small, window: usize| {
-        let mut run = Euler::new(0.05)
-            .until(1e-3)
-            .record(&system, &[0.3], &[1.0, 1.0], memory)
+        let plan = Euler::new(0.05).until(1e-3);
+        let problem = plan.on(&system, &[0.3], &[1.0, 1.0]).unwrap();
+        problem.start(memory).unwrap();
+        problem.complete(memory).unwrap();
+        problem
+            .adjoint(memory, stop().through(window), usize::MAX)
             .unwrap();
-        run.complete().unwrap();
-        run.adjoint()
-            .unwrap()
-            .truncated(window)
-            .finish()
-            .unwrap()
-            .evaluations
-            .pullback
+        problem.gradient(memory).unwrap().evaluations.pullback
     };
     assert_eq!(
         [0, 1, 2, 5].map(|window| pullbacks(&mut memory, window)),
@@ -552,13 +577,15 @@ fn systems_refuse_what_they_are_not_made_for() {
     let attempt = |result: Result<(), Error>| result.unwrap_err();
     let mut memory = Memory::<f64, 3, 1, 3>::new();
     let x0 = [1.0, 1.0, 9.0];
-    let e = attempt(
-        Euler::new(0.1)
-            .until(1e-3)
-            .sensitivity(&decrease, &[0.2], &x0, &mut memory)
-            .map(|_| ()),
-    );
-    assert_eq!(e, Error::WrongStep);
+    for h in [0.1, 1.0] {
+        let e = attempt(
+            Euler::new(h)
+                .until(1e-3)
+                .sensitivity(&decrease, &[0.2], &x0, &mut memory)
+                .map(|_| ()),
+        );
+        assert_eq!(e, Error::WrongStep);
+    }
     let mut memory = Memory::<f64, 3, 1, 3, 30>::new();
     let e = attempt(
         Rk4::new(1.0)
@@ -567,14 +594,12 @@ fn systems_refuse_what_they_are_not_made_for() {
             .map(|_| ()),
     );
     assert_eq!(e, Error::WrongStep);
-    // One stage and the same h, but another step.
+    // It is a map.
     let mut memory = Memory::<f64, 3, 1, 3>::new();
-    let e = attempt(
-        Map.until(1e-3)
-            .sensitivity(&decrease, &[0.2], &x0, &mut memory)
-            .map(|_| ()),
-    );
-    assert_eq!(e, Error::WrongStep);
+    let found = Map
+        .until(1e-3)
+        .sensitivity(&decrease, &[0.2], &x0, &mut memory);
+    assert!(found.unwrap().steps > 3);
     let bowl_of_three = Quadratic {
         lambda: [1.0, 2.0, 3.0],
         coupling: 0.0,

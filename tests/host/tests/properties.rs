@@ -3,11 +3,11 @@
 use std::cell::Cell;
 
 use dst_core::{
-    Crossing, Error, Euler, HeapMemory, Heun, Integrator, Mode, Plan, Progress, Rk4, Status,
-    System, Uniform,
+    Crossing, Error, Euler, HeapMemory, Heun, Integrator, Mode, Plan, Reading, Rk4, Seeds, Status,
+    System,
 };
 use dst_models::{Close, Poison, Poisoned};
-use dst_tests::RandomSystem;
+use dst_tests::{RandomSystem, heap, until_done};
 use proptest::prelude::*;
 
 /// Everything random about a case but the integrator.
@@ -66,16 +66,9 @@ fn gradient<I: Integrator<f64>, Y: System<f64>>(
     mode: Mode,
     cut: bool,
 ) -> Result<Numbers, Error> {
-    let plan = integrator
-        .until(case.epsilon)
-        .at_most(3000)
-        .crossing(case.crossing)
-        .running_loss(Uniform(0.01), 1.0);
-    let mut memory = if case.records {
-        HeapMemory::with_records(&plan, system, case.slots)
-    } else {
-        HeapMemory::new(&plan, system, case.slots)
-    };
+    let plan = Plan::new(integrator, case.epsilon).at_most(3000);
+    let seeds = Seeds::stop(case.crossing) + Seeds::weighted(|_| Reading::loss(0.01));
+    let mut memory = heap(&plan, system, case.slots, case.records);
     let mut budgets = case.budgets.iter().copied().cycle();
     let mut budget = || {
         if cut {
@@ -84,17 +77,11 @@ fn gradient<I: Integrator<f64>, Y: System<f64>>(
             usize::MAX
         }
     };
-    let mut run = plan.record(system, &case.theta, &case.x0, &mut memory)?;
-    while let Status::Running(_) = run.advance(budget())? {}
-    let g = if mode == Mode::Tangent {
-        let mut tangent = run.tangent()?;
-        while let Progress::Running { .. } = tangent.advance(budget())? {}
-        tangent.finish()?
-    } else {
-        let mut sweep = run.adjoint()?;
-        while let Progress::Running { .. } = sweep.advance(budget())? {}
-        sweep.finish()?
-    };
+    let problem = plan.mode(mode).on(system, &case.theta, &case.x0)?;
+    problem.start(&mut memory)?;
+    while let Status::Running(_) = problem.advance(&mut memory, budget())? {}
+    until_done(|| problem.differentiate(&mut memory, seeds, budget()))?;
+    let g = problem.gradient(&memory)?;
     Ok((g.steps, g.theta.to_vec(), g.x0.to_vec()))
 }
 
@@ -145,8 +132,7 @@ fn scaling<I: Integrator<f64>>(
 ) -> Result<(), TestCaseError> {
     let scale = 2_f64.powi(exponent);
     let time = |system: &RandomSystem, epsilon: f64| {
-        let plan: Plan<f64, I> = integrator
-            .until(epsilon)
+        let plan: Plan<f64, I> = Plan::new(integrator, epsilon)
             .crossing(case.crossing)
             .mode(Mode::Adjoint);
         let mut memory = HeapMemory::new(&plan, system, case.slots);

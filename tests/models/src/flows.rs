@@ -1,6 +1,7 @@
 //! Flows whose stopping time is known in closed form.
 
-use dst_core::{Dual, Formula, Scalar};
+use dst_core::system::Dual;
+use dst_core::{Formula, Scalar};
 
 /// u′ = 1 until u = q, written for x = q − u: A = 1, J = x, ε = 0. dT/dx0 = 1 exactly.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +16,12 @@ impl<S: Scalar> Formula<S, 1, 0> for Countdown {
     ) -> [Dual<S, K>; 1] {
         [Dual::literal(1.0)]
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 0],
+        x: &[Dual<S, K>; 1],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[0]
     }
 }
@@ -33,7 +39,12 @@ impl<S: Scalar> Formula<S, 1, 1> for Decay {
     ) -> [Dual<S, K>; 1] {
         [theta[0] * x[0]]
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 1],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[0]
     }
 }
@@ -87,7 +98,12 @@ impl<S: Scalar> Formula<S, 1, 1> for Shrink {
     ) -> [Dual<S, K>; 1] {
         [theta[0] * x[0]]
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 1],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[0]
     }
 }
@@ -105,7 +121,12 @@ impl<S: Scalar> Formula<S, 2, 1> for BouncingBall {
     ) -> [Dual<S, K>; 2] {
         [-x[1], theta[0]]
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[0]
     }
 }
@@ -123,7 +144,12 @@ impl<S: Scalar> Formula<S, 1, 1> for QuadraticInTime {
     ) -> [Dual<S, K>; 1] {
         [theta[0] * x[0] * x[0] * t]
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 1]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 1],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[0]
     }
 }
@@ -136,7 +162,7 @@ impl QuadraticInTime {
     }
 }
 
-/// The paper's Figure 1: f = ½x₁² + 2x₂², A = diag(1, θ)∇f, J = ‖∇f‖², f as running loss.
+/// The paper's Figure 1: f = ½x₁² + 2x₂², A = diag(1, θ)∇f, J = ‖∇f‖², f as loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure1;
 
@@ -151,11 +177,22 @@ impl<S: Scalar> Formula<S, 2, 1> for Figure1 {
         [x[0], theta[0] * x[1] * 4.0]
     }
     #[inline(always)]
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[0] * x[0] + x[1] * x[1] * 16.0
     }
     #[inline(always)]
-    fn loss<const K: usize>(&self, x: &[Dual<S, K>; 2], _: Dual<S, K>) -> Dual<S, K> {
+    fn loss<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[0] * x[0] * 0.5 + x[1] * x[1] * 2.0
     }
 }
@@ -204,7 +241,12 @@ impl<S: Scalar> Formula<S, 2, 2> for Pendulum {
     ) -> [Dual<S, K>; 2] {
         [-x[1], theta[0] * x[0].sin() + theta[1] * x[1]]
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 2],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[1] * x[1] * 0.5 + 1.0 - x[0].cos()
     }
 }

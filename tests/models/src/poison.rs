@@ -88,7 +88,7 @@ impl<S: Scalar, Y: System<S>> System<S> for Poisoned<Y, S> {
         bar: Bar<'_, S>,
         scratch: &mut [S],
     ) {
-        let Bar { theta, x } = bar;
+        let Bar { theta, x, t } = bar;
         self.inner.pullback(
             at,
             tape,
@@ -96,6 +96,7 @@ impl<S: Scalar, Y: System<S>> System<S> for Poisoned<Y, S> {
             Bar {
                 theta: &mut *theta,
                 x: &mut *x,
+                t,
             },
             scratch,
         );

@@ -3,7 +3,7 @@
 //!
 //! Written as a user would write it for a part with little flash, and without anything that can panic.
 
-use dst_core::{Crossing, Error, Euler, Integrator, Memory};
+use dst_core::{Crossing, Error, Euler, Memory, Seeds};
 
 use crate::Suspension;
 
@@ -27,9 +27,9 @@ pub struct Report {
     pub theta: [f32; 2],
     /// ∂T/∂x0
     pub x0: [f32; 4],
-    /// Bytes of stack that the run took; filled in by whoever measured it.
+    /// Bytes of stack that the run took; filled in by the caller that measured it.
     pub stack: u32,
-    /// Bytes of memory lent to the run.
+    /// Bytes of the memory of the run.
     pub workspace: u32,
 }
 
@@ -87,11 +87,13 @@ pub fn run(memory: &mut Room, report: &mut Report, stopped: impl FnOnce()) {
 #[inline(always)]
 fn attempt(memory: &mut Room, report: &mut Report, stopped: impl FnOnce()) -> Result<(), Error> {
     let (theta, x0) = ([3.0, 1.5], [1.0, 0.1, 0.0, 0.0]);
-    let plan = Euler::new(0.02).until(0.5).crossing(Crossing::Paper);
-    let mut run = plan.record(&Suspension, &theta, &x0, memory)?;
-    run.complete()?;
+    let problem = Euler::new(0.02).until(0.5).on(&Suspension, &theta, &x0)?;
+    problem.start(memory)?;
+    problem.complete(memory)?;
     stopped();
-    let gradient = run.adjoint()?.finish()?;
+    // The adjoint by name: no code of the tangent mode is linked.
+    problem.adjoint(memory, Seeds::stop(Crossing::Paper), usize::MAX)?;
+    let gradient = problem.gradient(memory)?;
     report.steps = gradient.steps as u32;
     report.rates = gradient.evaluations.rate as u32;
     report.pullbacks = gradient.evaluations.pullback as u32;

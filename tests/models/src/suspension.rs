@@ -1,12 +1,12 @@
-//! A quarter car that settles: four states, two parameters, derivatives written by hand.
+//! A quarter car that comes to rest: four states, two parameters, derivatives written by hand.
 
 use dst_core::{Bar, Cost, Dims, Direction, Point, Reading, Scalar, Seed, System};
 
 /// Body and wheel of a car on a flat road: state (q₁, q₂, v₁, v₂), θ = (spring, damper) between them. The suspension
 /// force is F = θ₁(q₁ − q₂) + θ₂(v₁ − v₂), and v₁′ = −F, v₂′ = 4F − 24q₂: the wheel has a quarter of the mass, and its
-/// tyre is stiff. J = ‖x‖²: the car has settled. No tape, and hence no record to keep with a checkpoint.
+/// tyre is stiff. J = ‖x‖²: the car is at rest. No tape, and hence no record to keep with a checkpoint.
 ///
-/// What the smallest firmware runs, so it is written to be small: no indexing that could panic.
+/// The system of the smallest firmware, written to be small: no indexing that could panic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Suspension;
 

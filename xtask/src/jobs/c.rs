@@ -27,9 +27,10 @@ pub(crate) const C99: &[&str] = &["-std=c99", "-ffp-contract=off"];
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
 /// All of them, for this machine.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "known_answers",
     "misuse",
+    "workspaces",
     "ticks",
     "own_controller",
     "tutorial",
@@ -136,7 +137,7 @@ impl Host {
             .args(["-I", "controllers", "-I", CONTROLLER, "-I"])
             .arg(&self.package)
             .arg(format!("{name}.{}", if cxx { "cpp" } else { "c" }));
-        if matches!(name, "known_answers" | "misuse" | "ticks") {
+        if matches!(name, "known_answers" | "misuse" | "workspaces" | "ticks") {
             command.arg("host.c");
         }
         command

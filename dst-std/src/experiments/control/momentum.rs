@@ -1,7 +1,7 @@
 //! The other solver: projected gradient with momentum, where a grid over its two parameters is hard to beat.
 
 use dst_core::mpc::ProjectedMomentum;
-use dst_core::{Error, Euler, HeapMemory, Integrator, Mode, Status};
+use dst_core::{Error, HeapMemory, Map, Mode, Status};
 use rayon::prelude::*;
 
 use super::rows::Rows;
@@ -29,11 +29,12 @@ fn count(
     let instance = pool.instance(i);
     let system =
         ProjectedMomentum::new(program.shape, &program.hessian, instance, program.tolerance)?;
-    let plan = Euler::new(1.0).until(0.0).at_most(cap as usize - 1);
-    let mut memory = HeapMemory::new(&plan, &system, 1);
+    let plan = Map.until(0.0).at_most(cap as usize - 1);
+    let mut memory = HeapMemory::new(&plan, &system, 0);
     let start = vec![0.0; 2 * program.shape.blocks * program.shape.variables()];
-    let mut run = plan.run(&system, &at, &start, &mut memory)?;
-    Ok(match run.complete()? {
+    let problem = plan.on(&system, &at, &start)?;
+    problem.start(&mut memory)?;
+    Ok(match problem.complete(&mut memory)? {
         Status::Reached(stop) => stop.steps as u32 + 1,
         _ => cap + 1,
     })
@@ -110,10 +111,7 @@ fn gradient(
     let instance = pool.instance(i);
     let system =
         ProjectedMomentum::new(program.shape, &program.hessian, instance, program.tolerance)?;
-    let plan = Euler::new(1.0)
-        .until(0.0)
-        .at_most(cap as usize - 1)
-        .mode(Mode::Adjoint);
+    let plan = Map.until(0.0).at_most(cap as usize - 1).mode(Mode::Adjoint);
     let mut memory = HeapMemory::with_records(&plan, &system, 48);
     let start = vec![0.0; 2 * program.shape.blocks * program.shape.variables()];
     let s = plan.sensitivity(&system, &at, &start, &mut memory)?;

@@ -1,8 +1,9 @@
 //! Twelve ways to differentiate the stopping time, three integrators with four crossings, against the closed form.
 
 use dst_core::checkpoint::optimum;
+use dst_core::solve::Evaluations;
 use dst_core::{
-    Crossing, Error, Euler, Evaluations, HeapMemory, Heun, Integrator, Mode, Rk4, Status, System,
+    Crossing, Error, Euler, HeapMemory, Heun, Integrator, Mode, Plan, Rk4, Status, System,
 };
 use serde::Serialize;
 
@@ -115,19 +116,15 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
     rows: &mut Vec<Row>,
 ) -> Result<(), Failure> {
     let (theta, x0) = ([problem.theta], [1.0, 1.0]);
-    let plan = integrator
-        .until(problem.epsilon)
+    let plan = Plan::new(integrator, problem.epsilon)
         .at_most(MAX_STEPS)
         .mode(Mode::Adjoint);
     let explain = |error| explain(name, problem, error);
     // A run without a gradient tells N, and with it how many slots can be of use and what the reversal will take.
-    let mut memory = HeapMemory::new(&plan, flow, 1);
-    let steps = match plan
-        .run(flow, &theta, &x0, &mut memory)
-        .map_err(explain)?
-        .complete()
-        .map_err(explain)?
-    {
+    let mut memory = HeapMemory::new(&plan, flow, 0);
+    let run = plan.on(flow, &theta, &x0).map_err(explain)?;
+    run.start(&mut memory).map_err(explain)?;
+    let steps = match run.complete(&mut memory).map_err(explain)? {
         Status::Reached(stop) => stop.steps,
         other => {
             let at = other.iterate();

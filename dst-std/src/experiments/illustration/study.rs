@@ -1,6 +1,6 @@
 //! The parts of the illustration: a path, a curve, a line of errors.
 
-use dst_core::{Crossing, Euler, HeapMemory, Heun, Integrator, Mode, Rk4, Status};
+use dst_core::{Crossing, Euler, HeapMemory, Heun, Integrator, Mode, Plan, Rk4, Status};
 
 use super::exact;
 use super::{Config, Curve, CurvePoint, ErrorLine, Exact, Path, Problem, Tangent, system};
@@ -13,11 +13,13 @@ pub(super) fn path(config: &Config, theta: f64) -> Path {
     let flow = (0..=200).map(|i| exact::flow(theta, end * f64::from(i) / 200.0));
     let system = system!();
     let plan = Euler::new(h).until(epsilon).at_most(500);
-    let mut memory = HeapMemory::new(&plan, &system, 1);
+    let mut memory = HeapMemory::new(&plan, &system, 0);
     let (mut steps, mut stopped) = (vec![(1.0, 1.0)], false);
-    if let Ok(mut run) = plan.run(&system, &[theta], &[1.0, 1.0], &mut memory) {
+    if let Ok(problem) = plan.on(&system, &[theta], &[1.0, 1.0])
+        && problem.start(&mut memory).is_ok()
+    {
         // A run that leaves the finite numbers ends here too, with the path so far.
-        while let Ok(status) = run.advance(1) {
+        while let Ok(status) = problem.advance(&mut memory, 1) {
             if let [x, y] = *status.iterate().state {
                 steps.push((x, y));
             }
@@ -75,9 +77,10 @@ pub(super) fn curve(config: &Config, epsilon: f64) -> Curve {
 fn count(theta: f64, h: f64, epsilon: f64) -> Option<usize> {
     let (system, theta) = (system!(), [theta]);
     let plan = Euler::new(h).until(epsilon).at_most(100_000);
-    let mut memory = HeapMemory::new(&plan, &system, 1);
-    let mut run = plan.run(&system, &theta, &[1.0, 1.0], &mut memory).ok()?;
-    match run.complete() {
+    let mut memory = HeapMemory::new(&plan, &system, 0);
+    let problem = plan.on(&system, &theta, &[1.0, 1.0]).ok()?;
+    problem.start(&mut memory).ok()?;
+    match problem.complete(&mut memory) {
         Ok(Status::Reached(stop)) => Some(stop.steps),
         _ => None,
     }
@@ -91,8 +94,7 @@ fn gradient(
     epsilon: f64,
 ) -> Option<(usize, f64)> {
     let system = system!();
-    let plan = integrator
-        .until(epsilon)
+    let plan = Plan::new(integrator, epsilon)
         .at_most(100_000)
         .mode(Mode::Adjoint)
         .crossing(crossing);

@@ -4,7 +4,7 @@ use dst_core::adapt::{
     AdamOla, GuardedConfig, GuardedOla, NewtonConfig, NewtonOla, OlaConfig, Window, WindowedOla,
     windowed_state_len,
 };
-use dst_core::{Error, Euler, HeapMemory, Integrator, Objective};
+use dst_core::{Error, Euler, HeapMemory, Objective};
 use serde::Serialize;
 
 use super::baselines::{Baseline, Rule};

@@ -4,7 +4,6 @@ use std::fmt;
 
 use dst_core::{
     Crossing, Error, Euler, HeapMemory, Heun, Integrator, Mode, Plan, Rk4, Status, System,
-    record_len,
 };
 use serde::Serialize;
 
@@ -158,15 +157,14 @@ impl Run {
         instance: &'p Instance,
         watch: impl FnMut(f64),
     ) -> Result<Prepared<'p>, String> {
-        let plan = integrator
-            .until(self.epsilon)
+        let plan = Plan::new(integrator, self.epsilon)
             .at_most(self.max_steps)
             .crossing(self.crossing)
             .mode(Mode::Adjoint);
         let run = *self;
         let steps = run.count(plan, instance, watch)?;
         let dims = instance.system.dims();
-        let record = record_len(dims, I::STAGES);
+        let record = dims.record_len(I::STAGES);
         let (slots, per_slot) = match run.slots {
             Slots::All => (steps.max(1), dims.states + record),
             Slots::Number(count) => (count.min(steps).max(1), dims.states),
@@ -212,18 +210,21 @@ impl Run {
         /// Steps between two looks.
         const PORTION: usize = 16;
         let Instance { system, theta, x0 } = instance;
-        let mut memory = HeapMemory::new(&plan, system, 1);
+        let mut memory = HeapMemory::new(&plan, system, 0);
         let explain = |error| self.explain(error);
-        let mut run = plan.run(system, theta, x0, &mut memory).map_err(explain)?;
-        let start = run.advance(0).map_err(explain)?.iterate().criterion;
+        let problem = plan.on(system, theta, x0).map_err(explain)?;
+        problem.start(&mut memory).map_err(explain)?;
+        let start = problem.advance(&mut memory, 0).map_err(explain)?;
+        let start = start.iterate().criterion;
         // J falls about exponentially.
-        while let Status::Running(now) = run.advance(PORTION).map_err(explain)? {
+        while let Status::Running(now) = problem.advance(&mut memory, PORTION).map_err(explain)? {
             watch((start / now.best_criterion).ln() / (start / self.epsilon).ln());
         }
-        match run.complete().map_err(explain)? {
+        match problem.complete(&mut memory).map_err(explain)? {
             Status::Reached(stop) if stop.steps == 0 => Err(self.explain(Error::StoppedAtStart)),
             Status::Reached(stop) => Ok(stop.steps),
-            Status::Running(at) | Status::StepLimit(at) => {
+            status => {
+                let at = status.iterate();
                 // A run that oscillates falls every other step: what counts is how far it has come.
                 let share = (start / at.best_criterion).ln() / (start / self.epsilon).ln();
                 let remedy = if share > 0.05 {

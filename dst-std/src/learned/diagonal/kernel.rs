@@ -78,6 +78,7 @@ struct Block<'a> {
 /// Room for the last lanes of a part, which may not be full.
 type Padding = [Lanes; ROWS + 3];
 const NO_PADDING: Padding = [[0.0; LANES]; ROWS + 3];
+const NO_LANES: &Lanes = &[0.0; LANES];
 
 /// The lanes of `v` from `first` on: where they are, or copied with zeros behind them.
 #[inline(always)]
@@ -102,11 +103,11 @@ impl Part<'_> {
         padding: &'a mut Padding,
     ) -> (Block<'a>, &'a Lanes) {
         let [for_theta @ .., for_x, for_g, for_w] = padding;
-        let mut rows = self.theta.iter().zip(for_theta);
-        let theta = std::array::from_fn(|_| {
-            let (row, padding) = rows.next().expect("as many paddings as rows");
-            lanes(row, first, padding)
-        });
+        // Not `from_fn`: whether that is inlined is a matter of luck.
+        let mut theta = [NO_LANES; ROWS];
+        for ((to, row), padding) in theta.iter_mut().zip(&self.theta).zip(for_theta) {
+            *to = lanes(row, first, padding);
+        }
         let block = Block {
             theta,
             x: lanes(self.x, first, for_x),

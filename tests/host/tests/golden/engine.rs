@@ -5,18 +5,21 @@ use dst_core::adapt::{
     AdamOla, GuardedConfig, GuardedOla, NewtonConfig, NewtonOla, OlaConfig, OlaStatus, Window,
     WindowedOla,
 };
+use dst_core::checkpoint::Mark;
 use dst_core::methods::Decrease;
 use dst_core::mpc::{
     Admm, Controller, Instance, Inversion, Knobs, ProjectedMomentum, Qp, Shape, Tolerance, Tuner,
     TunerStage,
 };
-use dst_core::{Dual, Error, Gradient, HeapMemory, Iterate, Mark, Plan, Status, Weights};
+use dst_core::system::Dual;
+use dst_core::{Error, Gradient, HeapMemory, Iterate, Plan, Reading, Seeds, Status};
 
 pub(crate) use dst_core::methods::{
     Adam, Constant, Exponential, GradientFlow, HeavyBall, Nesterov, Preconditioned, Projected,
 };
+pub(crate) use dst_core::system::Derived;
 pub(crate) use dst_core::{
-    Crossing, Derived, Euler, Formula, Heun, Integrator, Map, Objective, Optimality, Rk4, Scalar,
+    Crossing, Euler, Formula, Heun, Integrator, Map, Objective, Optimality, Rk4, Scalar,
     SymplecticEuler, System,
 };
 
@@ -57,7 +60,7 @@ pub(crate) struct Request {
     pub(crate) theta_only: bool,
     /// The running loss; none, and T alone is differentiated.
     pub(crate) loss: Option<Loss>,
-    /// The backward sweep covers so many of the last steps only.
+    /// The backward sweep covers this many of the last steps only.
     pub(crate) window: Option<usize>,
     /// The step limit.
     pub(crate) max_steps: usize,
@@ -139,15 +142,7 @@ where
     Y: System<S> + ?Sized,
 {
     let plan = plan(integrator, epsilon, request);
-    let result = match request.loss {
-        None => differentiate(plan, &system, theta, x0, request),
-        Some(Loss { weight, time }) => {
-            let weight = move |k: usize| S::from_f64(weight(k));
-            let plan = plan.running_loss(weight, S::from_f64(time));
-            differentiate(plan, &system, theta, x0, request)
-        }
-    };
-    result.map_err(name)
+    differentiate(plan, &system, theta, x0, request).map_err(name)
 }
 
 fn plan<S: Scalar, I: Integrator<S>>(integrator: I, epsilon: S, request: &Request) -> Plan<S, I> {
@@ -156,8 +151,7 @@ fn plan<S: Scalar, I: Integrator<S>>(integrator: I, epsilon: S, request: &Reques
         Mode::Tangent => dst_core::Mode::Tangent,
         Mode::Auto => dst_core::Mode::Auto,
     };
-    let plan = integrator
-        .until(epsilon)
+    let plan = Plan::new(integrator, epsilon)
         .at_most(request.max_steps)
         .from_time(S::from_f64(request.t0))
         .crossing(request.crossing)
@@ -169,9 +163,9 @@ fn plan<S: Scalar, I: Integrator<S>>(integrator: I, epsilon: S, request: &Reques
     }
 }
 
-/// One copy per scalar, integrator and kind of loss: systems come as trait objects.
-fn differentiate<S, I, W>(
-    plan: Plan<S, I, W>,
+/// One copy per scalar and integrator: systems come as trait objects.
+fn differentiate<S, I>(
+    plan: Plan<S, I>,
     system: &dyn System<S>,
     theta: &[S],
     x0: &[S],
@@ -180,22 +174,26 @@ fn differentiate<S, I, W>(
 where
     S: Scalar,
     I: Integrator<S>,
-    W: Weights<S> + Copy,
 {
     let mut memory = if request.keep_records {
         HeapMemory::with_records(&plan, system, request.slots)
     } else {
         HeapMemory::new(&plan, system, request.slots)
     };
-    let found = match request.window {
-        None => plan.gradient(system, theta, x0, &mut memory)?,
-        Some(window) => {
-            let mut run = plan.record(system, theta, x0, &mut memory)?;
-            run.complete()?;
-            run.adjoint()?.truncated(window).finish()?
+    let problem = plan.on(system, theta, x0)?;
+    problem.start(&mut memory)?;
+    problem.complete(&mut memory)?;
+    let window = request.window.unwrap_or(usize::MAX);
+    let stop = Seeds::stop(request.crossing).through(window);
+    match request.loss {
+        None => problem.differentiate(&mut memory, stop, usize::MAX)?,
+        Some(Loss { weight, time }) => {
+            let weights = move |k: usize| Reading::loss(S::from_f64(weight(k)));
+            let seeds = stop.times(S::from_f64(time)) + Seeds::weighted(weights);
+            problem.differentiate(&mut memory, seeds, usize::MAX)?
         }
     };
-    Ok(answer(&found))
+    Ok(answer(&problem.gradient(&memory)?))
 }
 
 fn answer<S: Scalar>(found: &Gradient<'_, S>) -> Answer<S> {
@@ -207,7 +205,12 @@ fn answer<S: Scalar>(found: &Gradient<'_, S>) -> Answer<S> {
             steps: stop.steps,
             epsilon: stop.epsilon_gradient,
             rounding: stop.condition.rounding,
-            transversality: stop.condition.transversality,
+            // The old engine wrote 1 where the transversality is not known: in the tangent mode.
+            transversality: if work.pushforward > 0 && stop.condition.transversality.is_nan() {
+                S::ONE
+            } else {
+                stop.condition.transversality
+            },
         }),
         theta: found.theta.to_vec(),
         x0: found.x0.to_vec(),
@@ -250,7 +253,7 @@ fn standing<S: Scalar>(status: &'static str, now: Iterate<'_, S>) -> Standing<S>
     }
 }
 
-/// Runs without a gradient, so many steps at a time: how it stands after each portion. Of the request, only the limit and the start
+/// Runs without a gradient, this many steps at a time: how it stands after each portion. Of the request, only the limit and the start
 /// count.
 pub(crate) fn forward<S, I, Y>(
     integrator: I,
@@ -268,17 +271,18 @@ where
 {
     let plan = plan(integrator, epsilon, request);
     let system: &dyn System<S> = &system;
-    let mut memory = HeapMemory::new(&plan, system, 1);
-    let mut run = plan.run(system, theta, x0, &mut memory).map_err(name)?;
+    let mut memory = HeapMemory::new(&plan, system, 0);
+    let problem = plan.on(system, theta, x0).map_err(name)?;
+    problem.start(&mut memory).map_err(name)?;
     let mut seen = Vec::new();
     loop {
-        match run.advance(portion).map_err(name)? {
+        match problem.advance(&mut memory, portion).map_err(name)? {
             Status::Running(now) => seen.push(standing("running", now)),
             Status::Reached(now) => {
                 seen.push(standing("reached", now));
                 return Ok(seen);
             }
-            Status::StepLimit(now) => {
+            Status::StepLimit(now) | Status::NeverSettled(now) => {
                 seen.push(standing("limit", now));
                 return Ok(seen);
             }
@@ -303,10 +307,10 @@ pub(crate) fn admm<S: Scalar>(
     let system = Admm::new(qp, instance(program), tolerance(), &inverses, switches);
     let system = system.map_err(name)?;
     let start = vec![S::ZERO; shape.states()];
-    solve(Euler::new(S::ONE), S::ZERO, &system, knobs, &start, request)
+    solve(Map, S::ZERO, &system, knobs, &start, request)
 }
 
-/// The tuner on one program, observed `times` times, so many operations per call: N* and θ after each.
+/// The tuner on one program, observed `times` times, `portion` operations per call: N* and θ after each.
 pub(crate) fn tuner<S: Scalar>(
     program: &Program<S>,
     switches: &[usize],
@@ -361,7 +365,7 @@ pub(crate) fn momentum<S: Scalar>(
     let system = ProjectedMomentum::new(shape, &program.hessian, instance, tolerance());
     let system = system.map_err(name)?;
     let start = vec![S::ZERO; 2 * shape.blocks * shape.variables()];
-    solve(Euler::new(S::ONE), S::ZERO, &system, theta, &start, request)
+    solve(Map, S::ZERO, &system, theta, &start, request)
 }
 
 /// A method run by Euler with step h until f hardly falls any more. The state at the start is followed by f(x_{−1}).
@@ -374,7 +378,16 @@ pub(crate) fn decrease<S: Scalar, Y: System<S>>(
     request: &Request,
 ) -> Result<Answer<S>, String> {
     let system = Decrease::new(inner, h);
-    solve(Euler::new(h), epsilon, &system, theta, x0, request)
+    // Time is counted in steps of length h.
+    let mut answer = solve(Map, epsilon, &system, theta, x0, request)?;
+    if let Some(stop) = &mut answer.stop {
+        stop.time *= h;
+        stop.epsilon *= h;
+    }
+    for value in answer.theta.iter_mut().chain(&mut answer.x0) {
+        *value *= h;
+    }
+    Ok(answer)
 }
 
 fn shape<S>(program: &Program<S>) -> Shape {
@@ -416,7 +429,7 @@ pub(crate) enum Ola {
     Guarded,
     /// N-OLA
     Newton,
-    /// Adam-OLA by the exact sensitivity of a window of so many steps.
+    /// Adam-OLA by the exact sensitivity of a window of this many steps.
     Windowed {
         /// η
         eta: f64,
@@ -442,7 +455,7 @@ pub(crate) struct Adapted<S> {
     pub(crate) sensitivity: Option<S>,
 }
 
-/// Adapts from `alpha`, by portions of so many iterations (for windows: by so many windows of at most 60 iterations): how it
+/// Adapts from `alpha`, by portions of this many iterations (for windows: by this many windows of at most 60 iterations): how it
 /// stands after each.
 pub(crate) fn adapt<S: Scalar>(
     ola: Ola,
@@ -489,12 +502,12 @@ pub(crate) fn adapt<S: Scalar>(
             let ola = WindowedOla::new(config, objective, window, x0, &mut z);
             let mut ola = ola.map_err(name)?;
             let plan = Euler::new(S::ONE).until(S::ZERO);
-            let mut lent = HeapMemory::new(&plan, ola.method(), 3);
+            let mut memory = HeapMemory::new(&plan, ola.method(), 3);
             let mut seen = Vec::new();
             for &portion in portions {
                 let mut sensitivity = None;
                 for _ in 0..portion {
-                    let window = ola.advance(60, &mut lent).map_err(name)?;
+                    let window = ola.advance(60, &mut memory).map_err(name)?;
                     sensitivity = match window {
                         Window::Adapted { sensitivity, .. } => Some(sensitivity),
                         Window::Flat { .. } | Window::Open { .. } => None,
@@ -527,10 +540,21 @@ impl<S: Scalar> Formula<S, 2, 2> for Driven {
         let push = theta[0] * x[0] + theta[1] * x[1] + x[0] * x[0] * x[0] * 0.1;
         [-x[1], push + (t * 0.7).cos() * 0.05]
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 2],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[0] * x[0] + x[1] * x[1] * 0.5
     }
-    fn loss<const K: usize>(&self, x: &[Dual<S, K>; 2], criterion: Dual<S, K>) -> Dual<S, K> {
+    fn loss<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 2],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+        criterion: Dual<S, K>,
+    ) -> Dual<S, K> {
         criterion * 0.5 + x[0] * 0.1
     }
 }
@@ -548,7 +572,12 @@ impl<S: Scalar> Formula<S, 2, 1> for Spiral {
     ) -> [Dual<S, K>; 2] {
         [theta[0] * x[0] - x[1], theta[0] * x[1] + x[0]]
     }
-    fn criterion<const K: usize>(&self, x: &[Dual<S, K>; 2]) -> Dual<S, K> {
+    fn criterion<const K: usize>(
+        &self,
+        _: &[Dual<S, K>; 1],
+        x: &[Dual<S, K>; 2],
+        _: Dual<S, K>,
+    ) -> Dual<S, K> {
         x[0] * x[0]
     }
 }

@@ -1,6 +1,7 @@
 //! Online adaptation: Algorithm 2 transcribed once more, and the window against it.
 
 use dst_core::adapt::{AdamOla, OlaConfig, Window, WindowedOla};
+use dst_core::solve::Workspace;
 use dst_core::{Argument, Error, Memory, Objective, Scalar};
 
 use super::outcome::Outcome;
@@ -19,7 +20,7 @@ fn bowl<S: Scalar>() -> Quadratic<S, 2> {
     }
 }
 
-/// Algorithm 2 in double precision, line by line: (x₁, f, α) after so many iterations.
+/// Algorithm 2 in double precision, line by line: (x₁, f, α) after this many iterations.
 fn algorithm_2(c: OlaConfig<f64>, x0: [f64; 2], iterations: usize) -> [f64; 3] {
     let objective = Rosenbrock { c: 10.0 };
     let evaluate = |x: &[f64; 2]| {
@@ -77,11 +78,12 @@ pub(super) fn adam_ola_is_algorithm_2<S: Scalar>(out: &mut Outcome) {
 }
 
 /// Adam on two variables: six states and three parameters.
-type Lent<S> = Memory<S, 6, 3, 4>;
+type Room<S> = Memory<S, 6, 3, 4>;
 
 pub(super) fn window_of_one_step_is_adam_ola<S: Scalar>(out: &mut Outcome) {
     let x0 = lit([1.0, -0.7]);
-    let (mut z, mut memory, mut lent) = ([S::ZERO; 6], [S::ZERO; 10], Lent::new());
+    let (mut z, mut memory, mut room) = ([S::ZERO; 6], [S::ZERO; 10], Room::new());
+    let mut room = room.view_mut();
     let bowl: &dyn Objective<S> = &bowl();
     let windowed = WindowedOla::new(config(), bowl, 1, &x0, &mut z);
     let ola = AdamOla::new(config(), bowl, &x0, &mut memory);
@@ -89,7 +91,7 @@ pub(super) fn window_of_one_step_is_adam_ola<S: Scalar>(out: &mut Outcome) {
         return out.holds("made", false);
     };
     for _ in 0..8 {
-        let window = windowed.advance(200, &mut lent);
+        let window = windowed.advance(200, &mut room);
         let Ok(Window::Adapted { steps, sensitivity }) = window else {
             return out.holds("adapted", false);
         };
@@ -109,15 +111,16 @@ pub(super) fn window_of_one_step_is_adam_ola<S: Scalar>(out: &mut Outcome) {
 /// N is about a constant over α for small steps: dN/dα ≈ −N/α over the whole window.
 pub(super) fn long_window<S: Scalar>(out: &mut Outcome) {
     let x0 = lit([1.0, -0.7]);
-    let (mut z, mut lent) = ([S::ZERO; 6], Lent::new());
+    let (mut z, mut room) = ([S::ZERO; 6], Room::new());
+    let mut room = room.view_mut();
     let [alpha, descent] = lit([0.01, 0.4]);
     let slow = OlaConfig::new(alpha, S::ZERO, descent);
     let bowl: &dyn Objective<S> = &bowl();
     let Ok(mut ola) = WindowedOla::new(slow, bowl, usize::MAX, &x0, &mut z) else {
         return out.holds("made", false);
     };
-    let first = ola.advance(200, &mut lent);
-    let second = ola.advance(500, &mut lent);
+    let first = ola.advance(200, &mut room);
+    let second = ola.advance(500, &mut room);
     let (Ok(Window::Adapted { .. }), Ok(Window::Adapted { steps, sensitivity })) = (first, second)
     else {
         return out.holds("adapted twice", false);
@@ -127,7 +130,7 @@ pub(super) fn long_window<S: Scalar>(out: &mut Outcome) {
     out.near("dN/dalpha", sensitivity, -(steps as f64) / 0.01, [0.3; 2]);
     out.holds("eta = 0", ola.alpha() == alpha);
     // A window left open goes on.
-    let open = ola.advance(2, &mut lent);
+    let open = ola.advance(2, &mut room);
     out.holds("open", open == Ok(Window::Open { steps: 2 }));
     out.numbers(ola.state());
 }

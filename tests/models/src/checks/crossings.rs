@@ -1,6 +1,7 @@
 //! Every crossing against closed forms.
 
-use dst_core::{Crossing, Derived, Euler, Integrator, Mode, Scalar};
+use dst_core::system::Derived;
+use dst_core::{Crossing, Euler, Mode, Scalar};
 
 use super::outcome::Outcome;
 use super::setup::{lit, recorded};

@@ -1,9 +1,11 @@
 //! Misuse: each gets its error.
 
+use dst_core::checkpoint::{Mark, Slots, Store, StoreFault};
+use dst_core::solve::{Borrowed, Cursor};
+use dst_core::system::Derived;
 use dst_core::{
-    Argument, Bar, Cost, Crossing, Derived, Dims, Error, Euler, Integrator, Mark, Mode, Plan,
-    Point, Reading, Rk4, Scalar, Seed, Slots, Store, StoreFault, SymplecticEuler, System,
-    Workspace,
+    Argument, Bar, Cost, Crossing, Dims, Error, Euler, Mode, Plan, Point, Reading, Rk4, Scalar,
+    Seed, SymplecticEuler, System,
 };
 
 use super::outcome::Outcome;
@@ -33,14 +35,15 @@ pub(super) fn wrong_lengths<S: Scalar>(out: &mut Outcome) {
     let (mut rows, mut params) = ([S::ZERO; 26], [S::ZERO; 2]);
     let (mut marks, mut slots) = ([Mark::EMPTY; 3], [S::ZERO; 6]);
     let mut attempt = |r: usize, p: usize, s: usize| {
-        let lent = Workspace {
+        let memory = Borrowed {
             rows: &mut rows[..r],
             params: &mut params[..p],
+            slots: Slots::Memory(&mut slots[..s]),
             marks: &mut marks,
-            store: &mut Slots::new(&mut slots[..s]) as &mut dyn Store<S>,
+            cursor: &mut Cursor::new(),
         };
         let plan = Rk4::new(S::from_f64(0.05)).until(S::from_f64(1e-3));
-        gradient_in(plan, &flow(), &theta[..1], &x0, lent).map(|_| ())
+        gradient_in(plan, &flow(), &theta[..1], &x0, memory).map(|_| ())
     };
     let results = [
         ("rows", attempt(25, 2, 6), length(Argument::Rows, 26, 25)),
@@ -152,7 +155,7 @@ pub(super) fn missing_derivatives<S: Scalar>(out: &mut Outcome) {
     out.error("no pullback", adjoint, Error::NoPullback);
 }
 
-/// One slot that works so many times.
+/// One slot that works this many times.
 struct Tired<S> {
     kept: [S; 2],
     left: usize,
@@ -166,14 +169,11 @@ impl<S: Scalar> Tired<S> {
 }
 
 impl<S: Scalar> Store<S> for Tired<S> {
-    fn prepare(&mut self, _: usize, _: usize, _: usize) -> Result<bool, Error> {
-        Ok(false)
-    }
-    fn save(&mut self, _: usize, state: &[S], _: &[S]) -> Result<(), StoreFault> {
+    fn save(&mut self, _: usize, state: &[S]) -> Result<(), StoreFault> {
         self.kept.copy_from_slice(state);
         self.access()
     }
-    fn load(&mut self, _: usize, state: &mut [S], _: &mut [S]) -> Result<(), StoreFault> {
+    fn load(&mut self, _: usize, state: &mut [S]) -> Result<(), StoreFault> {
         state.copy_from_slice(&self.kept);
         self.access()
     }
@@ -187,14 +187,15 @@ pub(super) fn failing_store<S: Scalar>(out: &mut Outcome) {
             kept: [S::ZERO; 2],
             left,
         };
-        let lent = Workspace {
+        let memory = Borrowed {
             rows: &mut rows,
             params: &mut params,
+            slots: Slots::Store(&mut store),
             marks: &mut marks,
-            store: &mut store as &mut dyn Store<S>,
+            cursor: &mut Cursor::new(),
         };
         let plan = plan().mode(Mode::Adjoint);
-        let found = gradient_in(plan, &flow(), &lit([1.0]), &lit([1.0, 1.0]), lent);
+        let found = gradient_in(plan, &flow(), &lit([1.0]), &lit([1.0, 1.0]), memory);
         found.map(|answer| (answer.steps, store.left))
     };
     let Ok((steps, left)) = attempt(10_000) else {

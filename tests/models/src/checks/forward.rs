@@ -1,9 +1,10 @@
 //! The forward run: N, the iterate, the limit, and what happens beyond the numbers.
 
-use dst_core::{Derived, Error, Euler, Integrator, Scalar, Status, System};
+use dst_core::system::Derived;
+use dst_core::{Error, Euler, Scalar, Status, System};
 
 use super::outcome::Outcome;
-use super::setup::{Room, lit};
+use super::setup::{Room, lit, with_slots};
 use crate::Figure1;
 
 pub(super) fn stops_at_the_first_small_criterion<S: Scalar>(out: &mut Outcome) {
@@ -11,10 +12,12 @@ pub(super) fn stops_at_the_first_small_criterion<S: Scalar>(out: &mut Outcome) {
     let system: &dyn System<S> = &Derived::<_, 2, 1>::new(Figure1);
     let (theta_s, x0) = (lit([theta]), lit([1.0, 1.0]));
     let mut room = Room::new();
+    let mut memory = with_slots(&mut room, 0);
     let plan = Euler::new(S::from_f64(h)).until(S::from_f64(epsilon));
-    let Some(mut run) = out.value("a run", plan.run(system, &theta_s, &x0, &mut room)) else {
+    let Some(run) = out.value("a run", plan.on(system, &theta_s, &x0)) else {
         return;
     };
+    out.value("a start", run.start(&mut memory));
     // x = ((1 − h)^n, (1 − 4hθ)^n)
     let (mut a, mut b, mut n) = (1.0, 1.0, 0);
     while a * a + 16.0 * b * b > epsilon {
@@ -24,7 +27,7 @@ pub(super) fn stops_at_the_first_small_criterion<S: Scalar>(out: &mut Outcome) {
     }
     let mut portions = 0;
     let stop = loop {
-        match run.advance(7) {
+        match run.advance(&mut memory, 7) {
             Ok(Status::Running(_)) => portions += 1,
             other => break out.value("a status", other),
         }
@@ -46,13 +49,15 @@ pub(super) fn limit_and_best_iterate<S: Scalar>(out: &mut Outcome) {
     let system: &dyn System<S> = &swing;
     let (theta, x0) = ([S::ZERO], lit([1.0, 0.0]));
     let mut room = Room::new();
+    let mut memory = with_slots(&mut room, 0);
     let plan = Euler::new(S::from_f64(0.1))
         .until(S::from_f64(1e-9))
         .at_most(40);
-    let Some(mut run) = out.value("a run", plan.run(system, &theta, &x0, &mut room)) else {
+    let Some(run) = out.value("a run", plan.on(system, &theta, &x0)) else {
         return;
     };
-    let Some(Status::StepLimit(i)) = out.value("a status", run.complete()) else {
+    out.value("a start", run.start(&mut memory));
+    let Some(Status::StepLimit(i)) = out.value("a status", run.complete(&mut memory)) else {
         return out.holds("the limit is met", false);
     };
     out.holds("limit", i.steps == 40);
@@ -70,19 +75,22 @@ pub(super) fn divergence_has_a_step<S: Scalar>(out: &mut Outcome) {
     let system: &dyn System<S> = &away;
     let (theta, x0) = (lit([30.0]), lit([1.0]));
     let mut room = Room::new();
+    let mut memory = with_slots(&mut room, 0);
     let plan = Euler::new(S::ONE).until(S::from_f64(1e-3));
-    let Some(mut run) = out.value("a run", plan.run(system, &theta, &x0, &mut room)) else {
+    let Some(run) = out.value("a run", plan.on(system, &theta, &x0)) else {
         return;
     };
+    out.value("a start", run.start(&mut memory));
     // J = 29^(2k) overflows first.
     let step = if super::outcome::is_double::<S>() {
         106
     } else {
         14
     };
-    let found = run.complete().map(|_| ());
+    let found = run.complete(&mut memory).map(|_| ());
     out.error("overflow", found, Error::NonFinite { step });
-    let again = run.advance(1).map(|_| ());
+    let again = run.advance(&mut memory, 1).map(|_| ());
     out.error("an error is final", again, Error::NonFinite { step });
-    out.number(run.iterate().best_criterion);
+    let last = out.value("an iterate", run.iterate(&memory));
+    out.number(last.map_or(S::NAN, |last| last.best_criterion));
 }

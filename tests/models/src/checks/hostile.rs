@@ -2,7 +2,8 @@
 
 use core::cell::Cell;
 
-use dst_core::{Derived, Error, Euler, Integrator, Mode, Scalar};
+use dst_core::system::Derived;
+use dst_core::{Error, Euler, Mode, Scalar};
 
 use super::outcome::Outcome;
 use super::setup::{Answer, gradient, lit};

@@ -1,8 +1,7 @@
 //! Every integrator against flows whose stopping time is known.
 
-use dst_core::{
-    Crossing, Derived, Euler, Heun, Integrator, Map, Mode, Rk4, Scalar, SymplecticEuler,
-};
+use dst_core::system::Derived;
+use dst_core::{Crossing, Euler, Heun, Integrator, Map, Mode, Plan, Rk4, Scalar, SymplecticEuler};
 
 use super::outcome::Outcome;
 use super::setup::{exact, gradient, lit, recorded};
@@ -15,7 +14,7 @@ fn ball<S: Scalar, I: Integrator<S>>(
     crossing: Crossing,
     tolerance: [f64; 2],
 ) {
-    let plan = integrator.until(S::ZERO).crossing(crossing);
+    let plan = Plan::new(integrator, S::ZERO).crossing(crossing);
     let system = Derived::<_, 2, 1>::new(BouncingBall);
     for mode in [Mode::Adjoint, Mode::Tangent] {
         let Some(a) = recorded(out, plan.mode(mode), &system, &lit([8.0]), &lit([1.0, 0.0])) else {

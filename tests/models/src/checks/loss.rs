@@ -1,9 +1,10 @@
-//! The running loss, alone and together with the stopping time.
+//! A sum of losses, alone and together with the stopping time.
 
-use dst_core::{Crossing, Derived, Error, Euler, Integrator, Plan, Scalar, System, Uniform};
+use dst_core::system::Derived;
+use dst_core::{Crossing, Error, Euler, Plan, Reading, Scalar, Seeds, System};
 
 use super::outcome::Outcome;
-use super::setup::{Room, lit};
+use super::setup::{Room, lit, with_slots};
 use crate::Figure1;
 
 const H: f64 = 0.05;
@@ -19,13 +20,20 @@ fn run<S: Scalar>(
 ) -> Result<(S, S, usize), Error> {
     let system: &dyn System<S> = &Derived::<_, 2, 1>::new(Figure1);
     let mut room = Room::new();
+    let mut memory = with_slots(&mut room, 6);
     let plan: Plan<S, _> = Euler::new(S::from_f64(H)).until(S::from_f64(epsilon));
-    let g = plan
-        .at_most(limit)
-        .crossing(Crossing::Interpolated)
-        .running_loss(Uniform(S::from_f64(weight)), S::from_f64(time))
-        .gradient(system, &lit([THETA]), &lit([1.0, 1.0]), &mut room)?;
-    Ok((g.loss, g.theta[0], g.steps))
+    let (theta, x0) = (lit([THETA]), lit([1.0, 1.0]));
+    let problem = plan.at_most(limit).on(system, &theta, &x0)?;
+    let (weight, mut loss) = (S::from_f64(weight), S::ZERO);
+    problem.start(&mut memory)?;
+    problem.watch(&mut memory, usize::MAX, |_, reading| {
+        loss += weight * reading.loss;
+    })?;
+    let stop = Seeds::stop(Crossing::Interpolated).times(S::from_f64(time));
+    let seeds = stop + Seeds::weighted(|_| Reading::loss(weight));
+    problem.differentiate(&mut memory, seeds, usize::MAX)?;
+    let g = problem.gradient(&memory)?;
+    Ok((loss, g.theta[0], g.steps))
 }
 
 /// f = ½x₁² + 2x₂² along x = (p^k, q^k), summed to N, with its derivative by θ.

@@ -65,7 +65,7 @@ checks![
     forward::divergence_has_a_step,
     slots::any_number_gives_the_same_bits,
     slots::any_budget_gives_the_same_bits,
-    slots::suspended_between_ticks,
+    slots::moved_between_ticks,
     slots::tangent_agrees_with_adjoint,
     slots::truncated_sweep,
     crossings::countdown_is_exact,

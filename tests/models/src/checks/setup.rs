@@ -1,12 +1,11 @@
 //! What the checks share: small memory, literals in any precision, and a gradient copied out of its memory.
 
-use dst_core::{
-    Crossing, Error, Integrator, Memory, Plan, Scalar, Slots, Store, System, Workspace,
-};
+use dst_core::solve::{Borrowed, Workspace};
+use dst_core::{Crossing, Error, Integrator, Memory, Plan, Scalar, System};
 
 use super::outcome::Outcome;
 
-/// Room for six states, three parameters and six slots: 1.1 KiB in double precision.
+/// Room for six states, three parameters and six slots: 1.4 KiB in double precision.
 pub(super) type Room<S> = Memory<S, 6, 3, 6>;
 
 /// A list of literals.
@@ -14,14 +13,11 @@ pub(super) fn lit<S: Scalar, const N: usize>(values: [f64; N]) -> [S; N] {
     values.map(S::from_f64)
 }
 
-/// The room with fewer slots.
-pub(super) fn with_slots<S: Scalar>(
-    room: &mut Room<S>,
-    slots: usize,
-) -> Workspace<'_, S, Slots<'_, S>> {
-    let all = room.workspace();
+/// The room with fewer slots. Every check passes this type: one copy of the engine.
+pub(super) fn with_slots<S: Scalar>(room: &mut Room<S>, slots: usize) -> Borrowed<'_, S> {
+    let all = room.view_mut();
     let (marks, _) = all.marks.split_at_mut(slots.min(6));
-    Workspace { marks, ..all }
+    Borrowed { marks, ..all }
 }
 
 /// A gradient of the stopping time.
@@ -46,9 +42,6 @@ impl<S: Scalar> Answer<S> {
     }
 }
 
-/// Any store: one type, so that there is one copy of the engine.
-pub(super) type Lent<'m, S> = Workspace<'m, S, &'m mut dyn Store<S>>;
-
 /// The whole computation, one copy per scalar and integrator.
 #[inline(never)]
 pub(super) fn gradient_in<S: Scalar, I: Integrator<S>>(
@@ -56,9 +49,9 @@ pub(super) fn gradient_in<S: Scalar, I: Integrator<S>>(
     system: &dyn System<S>,
     theta: &[S],
     x0: &[S],
-    lent: Lent<'_, S>,
+    mut memory: Borrowed<'_, S>,
 ) -> Result<Answer<S>, Error> {
-    let s = plan.sensitivity(system, theta, x0, lent)?;
+    let s = plan.sensitivity(system, theta, x0, &mut memory)?;
     let mut answer = Answer {
         steps: s.steps,
         time: s.stop.time,
@@ -85,19 +78,7 @@ pub(super) fn gradient<S: Scalar, I: Integrator<S>>(
     slots: usize,
 ) -> Result<Answer<S>, Error> {
     let mut room = Room::new();
-    let Workspace {
-        rows,
-        params,
-        marks,
-        mut store,
-    } = with_slots(&mut room, slots);
-    let lent = Workspace {
-        rows,
-        params,
-        marks,
-        store: &mut store as &mut dyn Store<S>,
-    };
-    gradient_in(plan, system, theta, x0, lent)
+    gradient_in(plan, system, theta, x0, with_slots(&mut room, slots))
 }
 
 /// The gradient, recorded; a failure if there is none.
@@ -116,7 +97,5 @@ pub(super) fn recorded<S: Scalar, I: Integrator<S>>(
 
 /// The crossing whose gradient is exact for the discrete iteration.
 pub(super) fn exact<S: Scalar, I: Integrator<S>>(integrator: I, epsilon: f64) -> Plan<S, I> {
-    integrator
-        .until(S::from_f64(epsilon))
-        .crossing(Crossing::Interpolated)
+    Plan::new(integrator, S::from_f64(epsilon)).crossing(Crossing::Interpolated)
 }

@@ -1,6 +1,6 @@
 //! The gradient does not depend on slots or budgets, and the tangent agrees with it.
 
-use dst_core::{Crossing, Error, Euler, Mode, Plan, Progress, Scalar, Status, System};
+use dst_core::{Crossing, Error, Euler, Mode, Plan, Progress, Scalar, Seeds, Status, System};
 
 use super::outcome::Outcome;
 use super::setup::{Answer, Room, exact, gradient, lit, recorded, with_slots};
@@ -42,17 +42,19 @@ pub(super) fn any_budget_gives_the_same_bits<S: Scalar>(out: &mut Outcome) {
     let mut room = Room::new();
     let system: &dyn System<S> = &Suspension;
     let mut portions = || -> Result<bool, Error> {
-        let mut run = plan.record(system, &theta, &x0, with_slots(&mut room, 3))?;
-        while let Status::Running(_) = run.advance(9)? {}
-        let mut sweep = run.adjoint()?;
+        let mut memory = with_slots(&mut room, 3);
+        let problem = plan.on(system, &theta, &x0)?;
+        problem.start(&mut memory)?;
+        while let Status::Running(_) = problem.advance(&mut memory, 9)? {}
+        let seeds = Seeds::stop(Crossing::Interpolated);
         let mut left = usize::MAX;
-        while let Progress::Running { remaining } = sweep.advance(5)? {
+        while let Progress::Running { remaining } = problem.adjoint(&mut memory, seeds, 5)? {
             if remaining > left {
                 return Ok(false);
             }
             left = remaining;
         }
-        let found = sweep.finish()?;
+        let found = problem.gradient(&memory)?;
         out.numbers(found.theta);
         out.numbers(found.x0);
         out.count(found.evaluations.rate);
@@ -63,34 +65,37 @@ pub(super) fn any_budget_gives_the_same_bits<S: Scalar>(out: &mut Outcome) {
     out.holds("the same bits", equal == Ok(true));
 }
 
-/// A control loop that keeps plain data between its ticks: everything else is borrowed anew.
-pub(super) fn suspended_between_ticks<S: Scalar>(out: &mut Outcome) {
+/// A control loop that keeps its memory between the ticks, each time at another place, and nothing else.
+pub(super) fn moved_between_ticks<S: Scalar>(out: &mut Outcome) {
     let (plan, theta, x0) = suspension::<S>();
     let Ok(whole) = gradient(plan.mode(Mode::Adjoint), &Suspension, &theta, &x0, 3) else {
         return out.holds("there is a gradient", false);
     };
-    let mut room = Room::new();
+    let mut rooms = [Room::new(), Room::new()];
     let system: &dyn System<S> = &Suspension;
     let mut ticks = || -> Result<bool, Error> {
-        let mut kept = plan
-            .record(system, &theta, &x0, with_slots(&mut room, 3))?
-            .suspend();
-        let mut sweep = loop {
-            let lent = with_slots(&mut room, 3);
-            let mut run = plan.resume(kept, system, &theta, &x0, lent)?;
-            if run.advance(13)?.is_reached() {
-                break run.adjoint()?.suspend();
-            }
-            kept = run.suspend();
-        };
-        let found = loop {
-            let lent = with_slots(&mut room, 3);
-            let mut tick = plan.resume_adjoint(sweep, system, &theta, &x0, lent)?;
-            if tick.advance(7)? == Progress::Done {
-                break tick.finish()?;
-            }
-            sweep = tick.suspend();
-        };
+        plan.on(system, &theta, &x0)?
+            .start(&mut with_slots(&mut rooms[0], 3))?;
+        let mut stopped = false;
+        while !stopped {
+            rooms[1] = rooms[0].clone();
+            rooms.swap(0, 1);
+            rooms[1] = Room::new();
+            let problem = plan.on(system, &theta, &x0)?;
+            let mut memory = with_slots(&mut rooms[0], 3);
+            stopped = problem.advance(&mut memory, 13)?.is_reached();
+        }
+        let seeds = Seeds::stop(Crossing::Interpolated);
+        let mut progress = Progress::Running { remaining: 0 };
+        while progress != Progress::Done {
+            rooms[1] = rooms[0].clone();
+            rooms.swap(0, 1);
+            rooms[1] = Room::new();
+            let problem = plan.on(system, &theta, &x0)?;
+            progress = problem.adjoint(&mut with_slots(&mut rooms[0], 3), seeds, 7)?;
+        }
+        let memory = with_slots(&mut rooms[0], 3);
+        let found = plan.on(system, &theta, &x0)?.gradient(&memory)?;
         out.numbers(found.theta);
         out.numbers(found.x0);
         Ok(found.theta == &whole.theta[..2] && found.x0 == &whole.x0[..4])
@@ -123,11 +128,13 @@ pub(super) fn truncated_sweep<S: Scalar>(out: &mut Outcome) {
     let mut room = Room::new();
     let system: &dyn System<S> = &Suspension;
     let mut last_step = || -> Result<[S; 2], Error> {
-        let plan = plan.crossing(Crossing::Paper);
-        let mut run = plan.record(system, &theta, &x0, with_slots(&mut room, 3))?;
-        run.complete()?;
-        let sweep = run.adjoint()?.truncated(1);
-        let found = sweep.finish()?;
+        let mut memory = with_slots(&mut room, 3);
+        let problem = plan.on(system, &theta, &x0)?;
+        problem.start(&mut memory)?;
+        problem.complete(&mut memory)?;
+        let seeds = Seeds::stop(Crossing::Paper).through(1);
+        problem.adjoint(&mut memory, seeds, usize::MAX)?;
+        let found = problem.gradient(&memory)?;
         out.count(found.evaluations.pullback);
         Ok([found.theta[0], found.theta[1]])
     };

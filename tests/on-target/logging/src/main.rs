@@ -8,7 +8,7 @@
 
 mod logger;
 
-use dst_core::{Argument, Crossing, Error, Euler, Integrator, Memory, Mode, Progress, formula};
+use dst_core::{Argument, Crossing, Error, Euler, Memory, Mode, Progress, Seeds, formula};
 
 board::entry!(main);
 board::report_panics!();
@@ -19,15 +19,16 @@ fn tick_by_tick() -> Result<(), Error> {
         + x[1] * x[1] * 16.0);
     let (theta, x0) = ([0.5_f32], [1.0, 1.0]);
     let mut memory = Memory::<f32, 2, 1, 3>::new();
-    let plan = Euler::new(0.25).until(0.25).crossing(Crossing::Paper);
-    let mut run = plan.record(&flow, &theta, &x0, &mut memory)?;
-    defmt::info!("{}", run.advance(2)?);
-    defmt::info!("{}", run.complete()?);
-    let mut sweep = run.adjoint()?;
-    let progress = sweep.advance(1)?;
+    let problem = Euler::new(0.25).until(0.25).on(&flow, &theta, &x0)?;
+    problem.start(&mut memory)?;
+    defmt::info!("{}", problem.advance(&mut memory, 2)?);
+    defmt::info!("{}", problem.complete(&mut memory)?);
+    let seeds = Seeds::stop(Crossing::Paper);
+    let progress = problem.adjoint(&mut memory, seeds, 1)?;
     defmt::debug!("{}", progress);
     defmt::assert_eq!(progress == Progress::Done, false);
-    let gradient = sweep.finish()?;
+    problem.adjoint(&mut memory, seeds, usize::MAX)?;
+    let gradient = problem.gradient(&memory)?;
     defmt::info!(
         "N = {}, dT/dtheta = {}, {}",
         gradient.steps,
@@ -45,8 +46,12 @@ fn what_can_go_wrong() -> Result<(), Error> {
     let decay = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0]);
     let mut memory = Memory::<f64, 1, 1, 2>::new();
     let plan = Euler::new(0.5).until(1e-3).at_most(2);
-    let mut run = plan.run(&decay, &[1.0], &[1.0], &mut memory)?;
-    defmt::warn!("{}", run.complete()?);
+    let problem = plan.on(&decay, &[1.0], &[1.0])?;
+    problem.start(&mut memory)?;
+    defmt::warn!("{}", problem.complete(&mut memory)?);
+    let problem = plan.staying_to_the_end().on(&decay, &[1.0], &[1.0])?;
+    problem.start(&mut memory)?;
+    defmt::warn!("{}", problem.complete(&mut memory)?);
     for mode in [Mode::Adjoint, Mode::Tangent] {
         let late = plan
             .mode(mode)
@@ -61,6 +66,7 @@ fn what_can_go_wrong() -> Result<(), Error> {
     let step = step.sensitivity(&decay, &[1.0], &[1.0], &mut memory);
     defmt::error!("{}", step.map(|_| ()).err());
     defmt::error!("{}", Error::Invalid(Argument::Epsilon));
+    defmt::error!("{} {}", Error::Order, Error::Changed);
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! A function to minimise: f, its gradient, its Hessian-vector product, and what to test for a stop.
 
-use crate::scalar::{Scalar, dot};
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, dot};
 
 /// A twice differentiable function of `dim` variables. From it, the [`methods`](crate::methods) make systems.
 ///
@@ -100,7 +101,7 @@ impl Optimality {
     pub fn pull<S: Scalar>(self, r: &[S], seed: S, r_bar: &mut [S]) -> S {
         match self {
             Self::Value => return seed,
-            Self::ResidualSquared => crate::scalar::add_scaled(r_bar, S::TWO * seed, r),
+            Self::ResidualSquared => add_scaled(r_bar, S::TWO * seed, r),
             Self::ResidualMax => {
                 let i = largest(r);
                 if let (Some(&r), Some(bar)) = (r.get(i), r_bar.get_mut(i)) {

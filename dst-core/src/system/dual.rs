@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 /// Literals mix in on either side: `2.0 * x + 1.0` works for `f32` and `f64` formulas alike.
 ///
 /// ```
-/// use dst_core::Dual;
+/// use dst_core::system::Dual;
 /// let x = Dual::<f64, 1>::variable(3.0, 0);
 /// let y = x * x * 2.0 + 1.0;
 /// assert_eq!((y.value, y.slope[0]), (19.0, 12.0));

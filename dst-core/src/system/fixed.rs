@@ -4,9 +4,10 @@
 
 use nalgebra::{SMatrix, SVector};
 
-use crate::objective::Objective;
-use crate::scalar::{Scalar, add_scaled, dot};
-use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
+use super::objective::Objective;
+use super::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, dot};
 
 /// A slice as a vector; `None` if the length differs.
 pub fn vector<S: Scalar, const N: usize>(slice: &[S]) -> Option<SVector<S, N>> {
@@ -45,7 +46,7 @@ fn add_transposed<S: Scalar, const R: usize, const C: usize>(
 /// ```
 /// use dst_core::fixed::{Quadratic, vector};
 /// use dst_core::methods::HeavyBall;
-/// use dst_core::{Euler, Integrator, Memory};
+/// use dst_core::{Euler, Memory};
 /// use nalgebra::{matrix, vector as column};
 ///
 /// let bowl = Quadratic { q: matrix![2.0, 0.5; 0.5, 1.0], b: column![1.0, -1.0] };
@@ -94,7 +95,7 @@ impl<S: Scalar, const D: usize> Objective<S> for Quadratic<S, D> {
 ///
 /// ```
 /// use dst_core::fixed::LinearFeedback;
-/// use dst_core::{Crossing, Integrator, Memory, Rk4};
+/// use dst_core::{Crossing, Memory, Rk4};
 /// use nalgebra::matrix;
 ///
 /// // A double integrator under state feedback: how fast does it settle?

@@ -1,0 +1,94 @@
+//! Small operations on slices, none of which can panic.
+//!
+//! The order of a sum is part of its bits, so every sum here runs from the first entry to the last.
+
+use core::cell::Cell;
+use core::hint::black_box;
+use core::mem::take;
+
+use crate::scalar::Scalar;
+
+/// Splits a slice. The lengths fit by construction; if they did not, both parts would be empty.
+#[inline(always)]
+pub(crate) fn split<S>(slice: &[S], mid: usize) -> (&[S], &[S]) {
+    slice.split_at_checked(mid).unwrap_or_default()
+}
+
+/// The mutable twin of [`split`].
+#[inline(always)]
+pub(crate) fn split_mut<S>(slice: &mut [S], mid: usize) -> (&mut [S], &mut [S]) {
+    slice.split_at_mut_checked(mid).unwrap_or_default()
+}
+
+/// The whole pieces of a slice: `chunks_exact` without the panic for a length of zero, which yields nothing here.
+#[inline]
+pub(crate) fn pieces<S>(mut rest: &[S], size: usize) -> impl Iterator<Item = &[S]> + Clone {
+    core::iter::from_fn(move || {
+        let (piece, after) = rest.split_at_checked(size)?;
+        rest = after;
+        (size > 0).then_some(piece)
+    })
+}
+
+/// The mutable twin of [`pieces`].
+#[inline]
+pub(crate) fn pieces_mut<S>(mut rest: &mut [S], size: usize) -> impl Iterator<Item = &mut [S]> {
+    core::iter::from_fn(move || {
+        let (piece, after) = take(&mut rest).split_at_mut_checked(size)?;
+        rest = after;
+        (size > 0).then_some(piece)
+    })
+}
+
+/// True if all entries are finite.
+#[inline(always)]
+pub(crate) fn all_finite<S: Scalar>(values: &[S]) -> bool {
+    S::all_finite(values)
+}
+
+/// Σ aᵢ bᵢ
+#[inline]
+pub(crate) fn dot<S: Scalar>(a: &[S], b: &[S]) -> S {
+    a.iter().zip(b).fold(S::ZERO, |sum, (&a, &b)| sum + a * b)
+}
+
+/// y ← y + a·x
+#[inline]
+pub(crate) fn add_scaled<S: Scalar>(y: &mut [S], a: S, x: &[S]) {
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y += a * x;
+    }
+}
+
+/// Copies as much as fits; the lengths agree by construction.
+#[inline]
+pub(crate) fn copy<S: Copy>(to: &mut [S], from: &[S]) {
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = from;
+    }
+}
+
+/// The same numbers as cells, for [`transfer`].
+#[inline(always)]
+pub(crate) fn cells<S>(values: &mut [S]) -> &[Cell<S>] {
+    Cell::from_mut(values).as_slice_of_cells()
+}
+
+/// Copies between two parts of one memory. The compiler makes a call of `memcpy` of [`copy`], which is 0.9 KiB on a small machine
+/// that needs it nowhere else; behind cells it cannot know that the parts are apart, and leaves the loop.
+#[inline]
+pub(crate) fn transfer<S: Scalar>(to: &[Cell<S>], from: &[Cell<S>]) {
+    for (to, from) in to.iter().zip(from) {
+        to.set(from.get());
+    }
+}
+
+/// Sets all entries to zero; on a small machine without `memset`, for the same reason.
+#[inline]
+pub(crate) fn clear<S: Scalar>(values: &mut [S]) {
+    values.fill(if cfg!(target_os = "none") {
+        black_box(S::ZERO)
+    } else {
+        S::ZERO
+    });
+}

@@ -1,0 +1,858 @@
+//! The backward sweep over checkpoints (Algorithm 1 of the paper).
+//!
+//! λ starts from ∇J(x_N), weighted by the crossing; step k pulls it back through the exact transpose of the step and
+//! adds to θ̄. States that were not kept are recomputed from the nearest checkpoint, as the reversal says, by the very operations of
+//! the forward run: the gradient has the same bits whatever the number of slots and however the work is cut.
+//!
+//! A sweep begins at x_N with x_{N−1} at hand, right behind the run. Two kinds do not: a further sweep over the same run, and
+//! one from the entry of a stay that lasted longer. They *approach* first: the reversal goes to x_{N−1}, where it would pull
+//! for the first time, and, if x_N is not at hand either, one more step and one evaluation are made from there. From then on
+//! all sweeps are the same.
+//!
+//! | sweep | steps recomputed |
+//! |---|---|
+//! | right behind the run | at most a few percent more than [`optimum`](crate::checkpoint::optimum)`(N, s)` − N; none with N slots |
+//! | once more | [`advances`](crate::checkpoint::advances)`(N, s)`; none with N slots in memory |
+//! | from the entry N of a stay that ended at K | as behind a run of K steps that is reversed from N only, and one |
+
+use core::mem::{swap, take};
+
+use super::crossing::{LastStep, Resolved, Seeds, Weights};
+use super::memory::{Book, Known, NONE, Phase, Stage, Sweep, View, Work, Workspace};
+use super::plan::{Mode, Problem};
+use super::{Crossing, Cursor, Evaluations, Gradient, Progress, StopTime};
+use crate::checkpoint::{Action, Mark, Reversal, Shape, Slots, optimum};
+use crate::error::{Argument, Error};
+use crate::integrator::Integrator;
+use crate::scalar::Scalar;
+use crate::slices::{all_finite, clear, split, split_mut};
+use crate::system::{Bar, Direction, Point, Reading, Seed, System};
+
+/// The way in which dJ/dt is formed: by one pullback, or by one pushforward along −A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SlopeBy {
+    Pullback,
+    Pushforward,
+}
+
+/// An operation that needs the working state evaluated.
+#[derive(Clone, Copy)]
+enum Operation {
+    /// One step forward.
+    Advance,
+    /// One step forward to the state at which the sweep begins.
+    Arrive,
+    /// Into this slot.
+    Save(usize),
+    /// The transpose of this step.
+    Pull(usize),
+}
+
+/// The parts of a memory by their role in a differentiation, and the problem.
+pub(super) struct Sweeper<'p, 'm, S, Y: ?Sized, I> {
+    pub(super) problem: Problem<'p, S, Y, I>,
+    /// x_end, at which the sweep begins, unless it lies in a slot.
+    pub(super) last: &'m mut [S],
+    /// A at x_end; for a map F there, unless it lies in a slot.
+    pub(super) rate: &'m mut [S],
+    /// The working state x_k, unless it lies in a slot.
+    pub(super) here: &'m mut [S],
+    /// x_{k+1} when it has been computed.
+    pub(super) next: &'m mut [S],
+    pub(super) lambda: &'m mut [S],
+    pub(super) temporary: &'m mut [S],
+    pub(super) spare: &'m mut [S],
+    pub(super) record_last: &'m mut [S],
+    pub(super) record_here: &'m mut [S],
+    pub(super) scratch: &'m mut [S],
+    pub(super) theta_bar: &'m mut [S],
+    pub(super) theta_spare: &'m mut [S],
+    pub(super) slots: Slots<'m, S>,
+    pub(super) shape: Shape,
+    pub(super) marks: &'m mut [Mark],
+    pub(super) reversal: &'m mut Reversal,
+    pub(super) sweep: &'m mut Sweep<S>,
+    /// The step at which the sweep begins.
+    pub(super) end: usize,
+    /// J there, and one step before.
+    criterion: &'m mut S,
+    previous: &'m mut S,
+}
+
+impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
+    /// Differentiates what the seeds name, in at most `budget` operations: by the adjoint or by tangents, as the plan's
+    /// [`mode`](crate::Plan::mode) says.
+    ///
+    /// The first call begins a sweep and costs up to three pullbacks and one evaluation beyond its budget; the next calls,
+    /// with the same seeds, go on until it is [`Done`](Progress::Done). A call after that, or after an error, begins another
+    /// sweep over the same run. The run must have stopped if the stop is among the seeds; otherwise it may stand anywhere.
+    pub fn differentiate<M: Workspace<S> + ?Sized, W: Weights<S>>(
+        &self,
+        memory: &mut M,
+        seeds: Seeds<S, W>,
+        budget: usize,
+    ) -> Result<Progress, Error> {
+        let stage = memory.view().cursor.stage;
+        let tangent = match (stage, self.plan.mode) {
+            (Stage::Adjoint, _) | (Stage::Before | Stage::Done, Mode::Adjoint) => false,
+            (Stage::Tangent, _) | (Stage::Before | Stage::Done, Mode::Tangent) => true,
+            _ => !seeds.has_window() && self.tangent_is_cheaper(memory),
+        };
+        if tangent {
+            self.tangent(memory, seeds, budget)
+        } else {
+            self.adjoint(memory, seeds, budget)
+        }
+    }
+
+    /// The same by the adjoint, whatever the plan says. An operation is a step recomputed or a step pulled back. A step pulled
+    /// back may have to be evaluated first, so one operation is at most one step of the integrator and its transpose.
+    #[inline]
+    pub fn adjoint<M: Workspace<S> + ?Sized, W: Weights<S>>(
+        &self,
+        memory: &mut M,
+        seeds: Seeds<S, W>,
+        budget: usize,
+    ) -> Result<Progress, Error> {
+        if self.system.cost().pullback.is_none() {
+            return Err(Error::NoPullback);
+        }
+        let mut work = self.enter(memory.view_mut())?;
+        self.open(
+            &mut work,
+            Stage::Adjoint,
+            seeds.crossing(),
+            seeds.time_weight(),
+        )?;
+        let (mut sweeper, stage) = Sweeper::new(*self, work)?;
+        let progress = sweeper.go_back(seeds, budget);
+        *stage = next_stage(Stage::Adjoint, progress);
+        progress
+    }
+
+    /// True if the tangent mode costs less than the adjoint. Compares the work that is left after the stop, counted in
+    /// evaluations of the rate; a system that has one of the two only gets that one.
+    pub fn tangent_is_cheaper<M: Workspace<S> + ?Sized>(&self, memory: &M) -> bool {
+        let (dims, cost) = (self.system.dims(), self.system.cost());
+        let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
+            return cost.pullback.is_none();
+        };
+        let view = memory.view();
+        let (n, s, stages) = (view.cursor.steps, view.marks.len(), I::STAGES);
+        let record = dims.record_len(stages);
+        let evaluations = n.saturating_mul(stages).saturating_add(1);
+        // Recomputed steps, records that were not kept, and the pullbacks themselves.
+        let recomputed = optimum(n, s).saturating_sub(n);
+        let kept = record == 0 || view.in_place() > 0 && self.shape(&view).record == record;
+        let rerecorded = if kept { 0 } else { n };
+        let adjoint = recomputed
+            .saturating_add(rerecorded)
+            .saturating_mul(stages)
+            .saturating_add(evaluations.saturating_mul(pullback as usize));
+        let directions = self.directions();
+        let tangent = directions
+            .div_ceil(s.max(1))
+            .saturating_add(directions.saturating_mul(pushforward as usize))
+            .saturating_mul(evaluations);
+        tangent < adjoint
+    }
+
+    /// Directions of the tangent mode: one per parameter and, unless it was left out, per entry of x0.
+    pub(super) fn directions(&self) -> usize {
+        let dims = self.system.dims();
+        let states = if self.plan.x0_gradient {
+            dims.states
+        } else {
+            0
+        };
+        dims.params.saturating_add(states)
+    }
+
+    /// Begins a differentiation, unless this one is under way.
+    #[inline(always)]
+    pub(super) fn open(
+        &self,
+        work: &mut Work<'_, S>,
+        stage: Stage,
+        crossing: Option<Crossing>,
+        time_weight: S,
+    ) -> Result<(), Error> {
+        if work.cursor.stage == stage {
+            return Ok(());
+        }
+        if !matches!(work.cursor.stage, Stage::Before | Stage::Done) {
+            return Err(Error::Order);
+        }
+        if let Some(failure) = work.cursor.failure() {
+            return Err(failure);
+        }
+        if !time_weight.is_finite() {
+            return Err(Error::Invalid(Argument::TimeWeight));
+        }
+        if work.marks.is_empty() {
+            return Err(Error::NoSlots);
+        }
+        let steps = work.cursor.steps;
+        let end = match work.cursor.phase {
+            Phase::Fresh => return Err(Error::NotStopped { steps }),
+            _ if crossing.is_none() => steps,
+            Phase::Reached if work.cursor.entry == 0 => return Err(Error::StoppedAtStart),
+            Phase::Reached => work.cursor.entry,
+            _ => return Err(Error::NotStopped { steps }),
+        };
+        self.begin(work, end, crossing.is_some());
+        work.cursor.stage = stage;
+        Ok(())
+    }
+
+    /// A sweep that begins at x_end, behind the run or over what the last sweep left.
+    #[inline(always)]
+    fn begin(&self, work: &mut Work<'_, S>, end: usize, stopped: bool) {
+        let in_place = work.in_place();
+        let marks = &mut *work.marks;
+        let last_end = work.cursor.end();
+        let Cursor {
+            book, steps, sweep, ..
+        } = &mut *work.cursor;
+        let steps = *steps;
+        let mut reversal = match *book {
+            Book::Forward(schedule) => {
+                let slot = |step: usize| if step < in_place { step } else { NONE };
+                let before = steps.wrapping_sub(1);
+                (sweep.step, sweep.to) = (before, before);
+                (sweep.here, sweep.last) = (slot(before), slot(steps));
+                sweep.roles = roles(steps, in_place, I::MAP);
+                sweep.known = Known::Record;
+                sweep.at_hand = end == steps;
+                sweep.flipped = steps & 1 == 1;
+                (sweep.replaced, sweep.directions) = (false, false);
+                schedule.reverse(marks, steps)
+            }
+            Book::Backward(_) => {
+                // While no slot has been used twice, x_k lies in slot k; x_0 does in any case.
+                let kept = match work.slots {
+                    _ if sweep.directions => 1,
+                    Slots::Memory(_) if steps <= in_place => end,
+                    Slots::Store(_) if steps <= marks.len() => end.min(steps.wrapping_sub(1)),
+                    _ => 1,
+                };
+                (sweep.step, sweep.to, sweep.here) = (NONE, NONE, NONE);
+                sweep.known = Known::State;
+                sweep.at_hand &= end == last_end;
+                Reversal::again(marks, kept.max(1), end)
+            }
+        };
+        if !sweep.at_hand {
+            reversal = reversal.shorten(marks, end);
+        }
+        sweep.stopped = stopped;
+        sweep.seeded = false;
+        sweep.stop = Resolved::NONE;
+        sweep.seeds = [S::ZERO; 3];
+        sweep.count = Evaluations {
+            rate: steps.saturating_mul(I::STAGES).saturating_add(1),
+            pullback: 0,
+            pushforward: 0,
+        };
+        *book = Book::Backward(reversal);
+    }
+
+    /// The finished gradient.
+    #[inline(always)]
+    pub(crate) fn answer<'m>(&self, view: View<'m, S>) -> Result<Gradient<'m, S>, Error> {
+        self.same(&view)?;
+        let Cursor {
+            sweep,
+            stage: Stage::Done,
+            ..
+        } = view.cursor
+        else {
+            return Err(Error::Order);
+        };
+        let dims = self.system.dims();
+        let [last, ..] = sweep.roles;
+        let state = if sweep.last == NONE {
+            view.row(last.into(), dims.states)
+        } else {
+            view.slot(self.shape(&view), sweep.last)
+        };
+        let x0 = view.row(if sweep.replaced { 6 } else { 4 }, dims.states);
+        let (theta, _) = split(view.params, dims.params);
+        let steps = view.cursor.end();
+        let before = steps.wrapping_sub(1);
+        let Resolved {
+            fraction,
+            slope,
+            condition,
+        } = sweep.stop;
+        let h = self.plan.integrator.step_size();
+        Ok(Gradient {
+            steps,
+            state,
+            theta,
+            x0: if self.plan.x0_gradient { x0 } else { &[] },
+            stop: sweep.stopped.then(|| StopTime {
+                time: self.time(before) + fraction * h,
+                steps: S::from_count(before) + fraction,
+                epsilon_gradient: S::ONE / slope,
+                condition,
+            }),
+            evaluations: sweep.count,
+        })
+    }
+}
+
+/// The rows of x_k, its rate, x_{k−1} and the next state behind a run of this many steps; see the top of `memory.rs`.
+fn roles(steps: usize, in_place: usize, map: bool) -> [u8; 4] {
+    match (steps.checked_sub(in_place), map) {
+        (None, false) => [0, 2, 1, 3],
+        (None, true) => [1, 0, 2, 3],
+        (Some(beyond), false) if beyond & 1 == 0 => [0, 2, 1, 3],
+        (Some(_), false) => [1, 2, 0, 3],
+        (Some(beyond), true) => match beyond % 3 {
+            0 => [0, 1, 2, 3],
+            1 => [1, 2, 0, 3],
+            _ => [2, 0, 1, 3],
+        },
+    }
+}
+
+/// The stage after a call.
+pub(super) fn next_stage(now: Stage, progress: Result<Progress, Error>) -> Stage {
+    match progress {
+        Ok(Progress::Running { .. }) => now,
+        Ok(Progress::Done) => Stage::Done,
+        Err(_) => Stage::Before,
+    }
+}
+
+impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm, S, Y, I> {
+    #[inline(always)]
+    pub(super) fn new(
+        problem: Problem<'p, S, Y, I>,
+        work: Work<'m, S>,
+    ) -> Result<(Self, &'m mut Stage), Error> {
+        let Work {
+            mut rows,
+            mut lambda,
+            temporary,
+            mut spare,
+            records: [even, odd],
+            scratch,
+            theta_bar,
+            theta_spare,
+            slots,
+            shape,
+            marks,
+            cursor,
+        } = work;
+        let Cursor {
+            book: Book::Backward(reversal),
+            sweep,
+            stage,
+            steps,
+            entry,
+            criterion,
+            previous,
+            ..
+        } = cursor
+        else {
+            return Err(Error::Order);
+        };
+        let [last, rate, here, next] = sweep.roles.map(|role| {
+            rows.get_mut(usize::from(role))
+                .map(take)
+                .unwrap_or_default()
+        });
+        if sweep.replaced {
+            swap(&mut lambda, &mut spare);
+        }
+        let (record_last, record_here) = if sweep.flipped {
+            (odd, even)
+        } else {
+            (even, odd)
+        };
+        let sweeper = Self {
+            problem,
+            last,
+            rate,
+            here,
+            next,
+            lambda,
+            temporary,
+            spare,
+            record_last,
+            record_here,
+            scratch,
+            theta_bar,
+            theta_spare,
+            slots,
+            shape,
+            marks,
+            end: if sweep.stopped { *entry } else { *steps },
+            reversal,
+            sweep,
+            criterion,
+            previous,
+        };
+        Ok((sweeper, stage))
+    }
+
+    /// The sweep: at most `budget` operations.
+    #[inline(always)]
+    fn go_back<W: Weights<S>>(
+        &mut self,
+        seeds: Seeds<S, W>,
+        budget: usize,
+    ) -> Result<Progress, Error> {
+        let first = seeds.first(self.end);
+        let mut left = budget;
+        loop {
+            if !self.sweep.seeded && self.is_ready(seeds.crossing()) {
+                self.resolve(&seeds, SlopeBy::Pullback)?;
+                self.seed(&seeds);
+            }
+            if self.sweep.seeded && self.reversal.remaining() <= first {
+                break;
+            }
+            if left == 0 {
+                let remaining = self.reversal.remaining().saturating_sub(first);
+                return Ok(Progress::Running { remaining });
+            }
+            self.operate(&seeds, &mut left)?;
+        }
+        if all_finite(self.theta_bar) && all_finite(self.lambda) {
+            Ok(Progress::Done)
+        } else {
+            Err(Error::NonFiniteGradient { step: first })
+        }
+    }
+
+    /// True if the seeds can be set: x_end is at hand and, where slopes are needed, x_{end−1} is the working state.
+    pub(super) fn is_ready(&self, crossing: Option<Crossing>) -> bool {
+        let slopes = crossing.is_some_and(Crossing::needs_slopes);
+        self.sweep.at_hand && (self.is_placed() || !slopes)
+    }
+
+    /// True if the working state is the one to be pulled back next.
+    fn is_placed(&self) -> bool {
+        self.reversal.is_at_hand() && self.sweep.step == self.sweep.to
+    }
+
+    /// One operation of the reversal; those that cost a step take one of the budget, which is not zero.
+    #[inline]
+    pub(super) fn operate<W: Weights<S>>(
+        &mut self,
+        seeds: &Seeds<S, W>,
+        left: &mut usize,
+    ) -> Result<(), Error> {
+        let operation = if !self.sweep.at_hand && self.is_placed() {
+            // The working state is x_{end−1}, and x_end is still to be computed from it.
+            self.sweep.known = Known::State;
+            Operation::Arrive
+        } else if self.sweep.step < self.sweep.to {
+            Operation::Advance
+        } else {
+            match self.reversal.next_action(self.marks) {
+                Action::Done => return Ok(()),
+                Action::Load { slot, step } => return self.load(slot, step),
+                Action::Advance { to, .. } => {
+                    self.sweep.to = to;
+                    return Ok(());
+                }
+                Action::Save { slot, .. } => Operation::Save(slot),
+                Action::Pull { step } => Operation::Pull(step),
+            }
+        };
+        // In one place for all of them: it is most of the code.
+        let criterion = self.prepare(match operation {
+            Operation::Arrive | Operation::Advance => Known::Next,
+            Operation::Save(_) if self.shape.record == 0 => Known::State,
+            Operation::Save(_) | Operation::Pull(_) => Known::Record,
+        })?;
+        match operation {
+            Operation::Arrive => {
+                *self.previous = criterion;
+                self.arrive();
+            }
+            Operation::Advance => {
+                swap(&mut self.here, &mut self.next);
+                let [_, _, here, next] = &mut self.sweep.roles;
+                swap(here, next);
+                self.sweep.here = NONE;
+                self.sweep.step += 1;
+                self.sweep.known = self.known(false);
+            }
+            Operation::Save(slot) => {
+                let saved = self
+                    .slots
+                    .save(self.shape, slot, self.here, self.record_here);
+                return saved.map_err(|_| Error::Store { slot });
+            }
+            Operation::Pull(step) => self.pull(step, seeds)?,
+        }
+        *left = left.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Takes the state of a slot as the working state.
+    #[inline(always)]
+    fn load(&mut self, slot: usize, step: usize) -> Result<(), Error> {
+        self.sweep.here = match &mut self.slots {
+            Slots::Memory(_) => slot,
+            Slots::Store(store) => {
+                let loaded = store.load(slot, self.here);
+                loaded.map_err(|_| Error::Store { slot })?;
+                NONE
+            }
+        };
+        (self.sweep.step, self.sweep.to) = (step, step);
+        self.sweep.known = self.known(self.shape.record > 0);
+        Ok(())
+    }
+
+    /// What is known of a state that was computed again, or came with its record. An empty record is trivially known.
+    fn known(&self, record: bool) -> Known {
+        if record || self.record_here.is_empty() {
+            Known::Record
+        } else {
+            Known::State
+        }
+    }
+
+    /// Makes x_end, which lies in the next row, the last state, and evaluates there.
+    #[inline(always)]
+    fn arrive(&mut self) {
+        swap(&mut self.last, &mut self.next);
+        let [last, _, _, next] = &mut self.sweep.roles;
+        swap(last, next);
+        self.sweep.last = NONE;
+        self.sweep.known = Known::Record;
+        let problem = &self.problem;
+        let at = Point {
+            theta: problem.theta,
+            x: self.last,
+            t: problem.time(self.end),
+        };
+        let (tape, _) = split_mut(self.record_last, problem.system.dims().tape);
+        let reading = problem.system.rate(at, self.rate, tape, self.scratch);
+        *self.criterion = reading.criterion;
+        self.sweep.count.rate += 1;
+        self.sweep.at_hand = true;
+    }
+
+    /// Evaluates at the working state as far as it takes, and returns J there if it had to.
+    #[inline(always)]
+    fn prepare(&mut self, wanted: Known) -> Result<S, Error> {
+        let enough = match wanted {
+            Known::State => true,
+            Known::Record => self.sweep.known != Known::State,
+            Known::Next => self.sweep.known == Known::Next,
+        };
+        if enough {
+            return Ok(S::NAN);
+        }
+        let reading = self.evaluate(true)?;
+        self.sweep.count.rate += I::STAGES;
+        self.sweep.known = Known::Next;
+        Ok(reading.criterion)
+    }
+
+    /// Evaluates at the working state; with `step`, writes x_{k+1} to the next row. For a map the evaluation does that.
+    #[inline]
+    pub(super) fn evaluate(&mut self, step: bool) -> Result<Reading<S>, Error> {
+        let Problem {
+            system,
+            theta,
+            plan,
+            ..
+        } = self.problem;
+        let slot = self.sweep.here;
+        let (x, record) = self
+            .slots
+            .at_mut(self.shape, slot, self.here, self.record_here);
+        let t = self.problem.time(self.sweep.step);
+        let at = Point { theta, x, t };
+        let (tape, _) = split_mut(record, system.dims().tape);
+        let (reading, finite);
+        if I::MAP {
+            reading = system.rate(at, self.next, tape, self.scratch);
+            finite = system.all_finite(self.next);
+        } else {
+            reading = system.rate(at, self.spare, tape, self.scratch);
+            finite = !step
+                || plan
+                    .integrator
+                    .step(system, at, self.spare, record, self.next, self.scratch);
+        }
+        if step && !finite {
+            return Err(Error::NonFinite {
+                step: self.sweep.step.wrapping_add(1),
+            });
+        }
+        Ok(reading)
+    }
+
+    /// λ ← (∂x_{k+1}/∂x_k)ᵀλ + seeds, θ̄ ← θ̄ + (∂x_{k+1}/∂θ)ᵀλ
+    #[inline(always)]
+    fn pull<W: Weights<S>>(&mut self, step: usize, seeds: &Seeds<S, W>) -> Result<(), Error> {
+        let Problem {
+            system,
+            theta,
+            plan,
+            ..
+        } = self.problem;
+        let mut reading = Reading::criterion(self.seed_at(step));
+        if W::ANY {
+            let weights = seeds.weights().at(step);
+            reading.criterion += weights.criterion;
+            reading.loss = weights.loss;
+        }
+        let slot = self.sweep.here;
+        let (x, record) = self.slots.at(self.shape, slot, self.here, self.record_here);
+        if I::MAP {
+            self.sweep.replaced = !self.sweep.replaced;
+            swap(&mut self.lambda, &mut self.spare);
+        }
+        let t = self.problem.time(step);
+        let at = Point { theta, x, t };
+        let temporaries = [&mut *self.spare, &mut *self.next, &mut *self.temporary];
+        plan.integrator.pull(
+            system,
+            at,
+            record,
+            reading,
+            self.lambda,
+            self.theta_bar,
+            temporaries,
+            self.scratch,
+        );
+        self.sweep.count.pullback += I::STAGES;
+        if system.all_finite(self.lambda) {
+            Ok(())
+        } else {
+            Err(Error::NonFiniteGradient { step })
+        }
+    }
+
+    /// The seed that the stopping time puts on dJ_k.
+    pub(super) fn seed_at(&self, step: usize) -> S {
+        self.end
+            .checked_sub(step)
+            .and_then(|back| self.sweep.seeds.get(back))
+            .copied()
+            .unwrap_or(S::ZERO)
+    }
+
+    /// Reads the stopping time off the last step. By pullback, leaves ∇J(x_N) in λ and ∂J/∂θ in θ̄.
+    #[inline(always)]
+    pub(super) fn resolve<W: Weights<S>>(
+        &mut self,
+        seeds: &Seeds<S, W>,
+        by: SlopeBy,
+    ) -> Result<(), Error> {
+        let Some(crossing) = seeds.crossing() else {
+            return Ok(());
+        };
+        let Problem {
+            system,
+            theta,
+            plan,
+            ..
+        } = self.problem;
+        let slopes = crossing.needs_slopes();
+        let mut last = LastStep {
+            h: plan.integrator.step_size(),
+            epsilon: plan.epsilon,
+            steps: self.end,
+            before: *self.previous,
+            after: *self.criterion,
+            slopes: (S::ZERO, S::ZERO),
+            transversality: S::NAN,
+        };
+        if slopes {
+            // A(x_{N−1}) again: the stages of the last step have overwritten it.
+            self.evaluate(false)?;
+            self.sweep.count.rate += 1;
+            // Of a record with stages only the first part has been written.
+            if I::STAGES == 1 || self.sweep.known == Known::Next {
+                self.sweep.known = Known::Record;
+            }
+            let (x, record) =
+                self.slots
+                    .at(self.shape, self.sweep.here, self.here, self.record_here);
+            let at = Point {
+                theta,
+                x,
+                t: self.problem.time(self.end.wrapping_sub(1)),
+            };
+            let (rates, out) = if I::MAP {
+                (&*self.next, &mut *self.spare)
+            } else {
+                (&*self.spare, &mut *self.next)
+            };
+            let parts = Slope {
+                rates,
+                tape: split(record, system.dims().tape).0,
+                temporary: self.temporary,
+                lambda: self.lambda,
+                theta_bar: self.theta_bar,
+                theta_spare: self.theta_spare,
+                out,
+                scratch: self.scratch,
+            };
+            last.slopes.0 = parts
+                .form(&self.problem, at, by, true, &mut self.sweep.count)
+                .0;
+        }
+        // The adjoint needs ∇J(x_N) in any case; the tangent only where the crossing asks for slopes.
+        if by == SlopeBy::Pullback || slopes {
+            let slot = self.sweep.last;
+            let (x, record) = self.slots.at(self.shape, slot, self.last, self.record_last);
+            let mut rate = &*self.rate;
+            if I::MAP && slot != NONE && slot.wrapping_add(1) < self.marks.len() {
+                rate = self.slots.at(self.shape, slot.wrapping_add(1), rate, &[]).0;
+            }
+            let at = Point {
+                theta,
+                x,
+                t: self.problem.time(self.end),
+            };
+            let (tape, _) = split(record, system.dims().tape);
+            let parts = Slope {
+                rates: rate,
+                tape,
+                temporary: self.temporary,
+                lambda: self.lambda,
+                theta_bar: self.theta_bar,
+                theta_spare: self.theta_spare,
+                out: self.spare,
+                scratch: self.scratch,
+            };
+            (last.slopes.1, last.transversality) =
+                parts.form(&self.problem, at, by, slopes, &mut self.sweep.count);
+        }
+        let (resolved, weights) = last.resolve(crossing)?;
+        let time_weight = seeds.time_weight();
+        self.sweep.stop = resolved;
+        let [last, before, first] = weights;
+        let seed = |weight: S| -weight / resolved.slope * time_weight;
+        self.sweep.seeds = [seed(last), seed(before), seed(first)];
+        Ok(())
+    }
+
+    /// Sets λ and θ̄ from the seeds at x_end.
+    #[inline(always)]
+    fn seed<W: Weights<S>>(&mut self, seeds: &Seeds<S, W>) {
+        let Problem { system, theta, .. } = self.problem;
+        self.sweep.seeded = true;
+        let [seed, ..] = self.sweep.seeds;
+        for bar in [&mut *self.lambda, &mut *self.theta_bar] {
+            if self.sweep.stopped {
+                for value in bar {
+                    *value *= seed;
+                }
+            } else {
+                clear(bar);
+            }
+        }
+        if !W::ANY {
+            return;
+        }
+        let weights = seeds.weights().at(self.end);
+        if weights.criterion == S::ZERO && weights.loss == S::ZERO {
+            return;
+        }
+        let slot = self.sweep.last;
+        let (x, record) = self.slots.at(self.shape, slot, self.last, self.record_last);
+        let t = self.problem.time(self.end);
+        let (tape, _) = split(record, system.dims().tape);
+        clear(self.temporary);
+        let seed = Seed {
+            rate: self.temporary,
+            criterion: weights.criterion,
+            loss: weights.loss,
+        };
+        let bar = Bar {
+            theta: self.theta_bar,
+            x: self.lambda,
+            t: None,
+        };
+        system.pullback(Point { theta, x, t }, tape, seed, bar, self.scratch);
+        self.sweep.count.pullback += 1;
+    }
+}
+
+/// The vectors from which dJ/dt is formed.
+struct Slope<'a, S> {
+    /// What the system's `rate` wrote.
+    rates: &'a [S],
+    tape: &'a [S],
+    temporary: &'a mut [S],
+    lambda: &'a mut [S],
+    theta_bar: &'a mut [S],
+    theta_spare: &'a mut [S],
+    /// Where a pushforward writes its rate, which is not needed.
+    out: &'a mut [S],
+    scratch: &'a mut [S],
+}
+
+impl<S: Scalar> Slope<'_, S> {
+    /// dJ/dt = ∂J/∂t − ∇J·A and its transversality. By pullback, ∇J is left in λ and ∂J/∂θ in θ̄; ∂J/∂t is left out unless
+    /// `in_time`.
+    #[inline(always)]
+    fn form<Y: System<S> + ?Sized, I: Integrator<S>>(
+        self,
+        problem: &Problem<'_, S, Y, I>,
+        at: Point<'_, S>,
+        by: SlopeBy,
+        in_time: bool,
+        count: &mut Evaluations,
+    ) -> (S, S) {
+        let rates = at.x.iter().zip(self.rates);
+        // Along −A the state moves.
+        let rates = rates.map(|(&x, &rate)| if I::MAP { x - rate } else { rate });
+        match by {
+            SlopeBy::Pullback => {
+                count.pullback += 1;
+                clear(self.temporary);
+                clear(self.lambda);
+                clear(self.theta_bar);
+                let seed = Seed {
+                    rate: self.temporary,
+                    criterion: S::ONE,
+                    loss: S::ZERO,
+                };
+                let mut t_bar = S::ZERO;
+                let bar = Bar {
+                    theta: self.theta_bar,
+                    x: self.lambda,
+                    t: in_time.then_some(&mut t_bar),
+                };
+                let system = problem.system;
+                system.pullback(at, self.tape, seed, bar, self.scratch);
+                let products = self.lambda.iter().zip(rates).map(|(&g, a)| g * a);
+                let (sum, size) = products.fold((S::ZERO, S::ZERO), |(sum, size), p| {
+                    (sum + p, size + p.abs())
+                });
+                let slope = t_bar - sum;
+                (slope, slope.abs() / (t_bar.abs() + size))
+            }
+            SlopeBy::Pushforward => {
+                count.pushforward += 1;
+                for (to, a) in self.temporary.iter_mut().zip(rates) {
+                    *to = -a;
+                }
+                clear(self.theta_spare);
+                let along = Direction {
+                    theta: self.theta_spare,
+                    x: self.temporary,
+                    t: S::ONE,
+                };
+                let system = problem.system;
+                let reading = system.pushforward(at, self.tape, along, self.out, self.scratch);
+                (reading.criterion, S::NAN)
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What a run and its differentiation give back.
+
+use super::crossing::Condition;
+use crate::error::Error;
+use crate::scalar::Scalar;
+
+/// The state of a run between two calls of [`advance`](crate::Problem::advance).
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Iterate<'m, S> {
+    /// Steps done, k. At the end of a run that is not asked to stay, N.
+    pub steps: usize,
+    /// t_k = t0 + k·h
+    pub time: S,
+    /// J at x_k
+    pub criterion: S,
+    /// J at x_{k−1}; NaN while there is none.
+    pub previous: S,
+    /// f at x_k
+    pub loss: S,
+    /// x_k
+    pub state: &'m [S],
+    /// The visited iterate with the least J.
+    pub best: &'m [S],
+    /// Its J.
+    pub best_criterion: S,
+    /// The step at which J fell to ε and has stayed since; `None` while J is above ε.
+    pub entry: Option<usize>,
+    /// Number of times that J rose above ε again, under a plan that asks for a [stay](crate::Plan::staying).
+    pub exits: usize,
+}
+
+/// How a run stands: a stop is a status that carries the iterate, not an error.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Status<'m, S> {
+    /// The budget of the call is used up; call again, or take [`Iterate::best`] if the deadline is here.
+    Running(Iterate<'m, S>),
+    /// Stopped: J ≤ ε and, if the plan asks for it, has stayed there.
+    Reached(Iterate<'m, S>),
+    /// The step limit came first: N = +∞ as far as this run can tell. Also the end of a stay that was cut short.
+    StepLimit(Iterate<'m, S>),
+    /// A run that was to stay below ε met the step limit above it.
+    NeverSettled(Iterate<'m, S>),
+}
+
+impl<'m, S: Copy> Status<'m, S> {
+    /// The iterate, whatever the status.
+    pub fn iterate(&self) -> Iterate<'m, S> {
+        match *self {
+            Self::Running(i) | Self::Reached(i) | Self::StepLimit(i) | Self::NeverSettled(i) => i,
+        }
+    }
+
+    /// True if the run has stopped.
+    pub fn is_reached(&self) -> bool {
+        matches!(self, Self::Reached(_))
+    }
+}
+
+/// How far a differentiation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Progress {
+    /// The budget of the call is used up.
+    Running {
+        /// Adjoint: steps still to be pulled back. Tangent: operations still to be done.
+        remaining: usize,
+    },
+    /// The gradient is complete.
+    Done,
+}
+
+/// Calls into the system, counted: those of the run and of the last differentiation together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Evaluations {
+    /// Of the rate.
+    pub rate: usize,
+    /// Pullbacks.
+    pub pullback: usize,
+    /// Pushforwards.
+    pub pushforward: usize,
+}
+
+/// The moment of the stop, as the [`Crossing`](crate::Crossing) reads it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct StopTime<S> {
+    /// T
+    pub time: S,
+    /// The same counted in steps: N − 1 + (T − t_{N−1})/h; N itself with `Paper`.
+    pub steps: S,
+    /// dT/dε
+    pub epsilon_gradient: S,
+    /// Quality of the crossing.
+    pub condition: Condition<S>,
+}
+
+/// The gradient of what the [`Seeds`](crate::Seeds) name, with respect to θ and x0.
+#[derive(Clone, Copy, Debug)]
+pub struct Gradient<'m, S> {
+    /// The step at which the sweep began: N, or the last step if the stop is not among the seeds.
+    pub steps: usize,
+    /// The iterate there.
+    pub state: &'m [S],
+    /// The gradient with respect to θ.
+    pub theta: &'m [S],
+    /// The gradient with respect to x0 (with a window: to the state at its start); empty if it was not asked for.
+    pub x0: &'m [S],
+    /// The stopping time; `None` where it is not among the seeds.
+    pub stop: Option<StopTime<S>>,
+    /// Work done.
+    pub evaluations: Evaluations,
+}
+
+/// A stopping time and its gradients, in time and in steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Sensitivity<'m, S> {
+    /// N: the step of the crossing, with J ≤ ε there and J > ε one step before.
+    pub steps: usize,
+    /// x_N
+    pub state: &'m [S],
+    /// T, dT/dε and the condition of the crossing.
+    pub stop: StopTime<S>,
+    /// Work done.
+    pub evaluations: Evaluations,
+    h: S,
+    theta: &'m [S],
+    x0: &'m [S],
+    theta_steps: &'m [S],
+    x0_steps: &'m [S],
+}
+
+impl<'m, S: Scalar> Sensitivity<'m, S> {
+    pub(crate) fn new(
+        gradient: Gradient<'m, S>,
+        h: S,
+        theta_steps: &'m [S],
+        x0_steps: &'m [S],
+    ) -> Result<Self, Error> {
+        let Gradient {
+            steps,
+            state,
+            theta,
+            x0,
+            stop,
+            evaluations,
+        } = gradient;
+        Ok(Self {
+            steps,
+            state,
+            stop: stop.ok_or(Error::NotStopped { steps })?,
+            evaluations,
+            h,
+            theta,
+            x0,
+            theta_steps,
+            x0_steps: x0_steps.get(..x0.len()).unwrap_or_default(),
+        })
+    }
+
+    /// ∂T/∂θ: what the paper writes as ∂N/∂θ. It has the unit of time.
+    pub fn time_gradient(&self) -> &'m [S] {
+        self.theta
+    }
+
+    /// ∂T/∂x0; empty after [`Plan::theta_only`](crate::Plan::theta_only).
+    pub fn time_gradient_x0(&self) -> &'m [S] {
+        self.x0
+    }
+
+    /// ∂T/∂ε
+    pub fn time_gradient_epsilon(&self) -> S {
+        self.stop.epsilon_gradient
+    }
+
+    /// The change in the number of steps: ∂T/∂θ divided by h.
+    pub fn steps_gradient(&self) -> &'m [S] {
+        self.theta_steps
+    }
+
+    /// ∂T/∂x0 divided by h.
+    pub fn steps_gradient_x0(&self) -> &'m [S] {
+        self.x0_steps
+    }
+
+    /// ∂T/∂ε divided by h.
+    pub fn steps_gradient_epsilon(&self) -> S {
+        self.stop.epsilon_gradient / self.h
+    }
+}

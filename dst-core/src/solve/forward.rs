@@ -1,0 +1,654 @@
+//! The forward run: "do at most this many steps now".
+//!
+//! Per step: one evaluation (rate, J and f at once), one comparison with ε, one step. A call with a budget of b makes at
+//! most b steps and b + 1 evaluations, so its work is bounded whatever the system does. Everything needed to go on, or
+//! to differentiate, stays in the memory between the calls.
+//!
+//! While slots are free, x_{k+1} is written into the slot that keeps it, and nothing is copied. When they are full, states
+//! are written by turns into two rows, and those that the schedule asks for are copied into slots at the last moment
+//! before their row is used again. A state that lies in its slot already is only noted.
+
+use core::cell::Cell;
+use core::mem::{replace, swap, take};
+
+use super::memory::{Book, Borrowed, NONE, Phase, View, Work, Workspace, row_of, slot_shape};
+use super::plan::Problem;
+use super::{Cursor, Iterate, Status};
+use crate::checkpoint::{Mark, Shape, Slots};
+use crate::error::Error;
+use crate::integrator::Integrator;
+use crate::scalar::Scalar;
+use crate::slices::{cells, copy, split_mut, transfer};
+use crate::system::{Point, Reading, System};
+
+impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
+    /// Begins a run in this memory, over whatever was there. Evaluates nothing yet.
+    pub fn start<M: Workspace<S> + ?Sized>(&self, memory: &mut M) -> Result<(), Error> {
+        let print = self.print(&memory.view());
+        let mut work = self.carve(memory.view_mut())?;
+        work.cursor.start(print, work.marks.len());
+        let in_place = work.in_place();
+        let [first, ..] = work.rows;
+        match &mut work.slots {
+            Slots::Memory(slots) if in_place > 0 => copy(work.shape.write(slots, 0).0, self.x0),
+            _ => copy(first, self.x0),
+        }
+        Ok(())
+    }
+
+    /// Makes at most `budget` steps and says where the run stands. After a stop it only repeats that.
+    ///
+    /// An error is final: non-finite values, or a store that failed. The best iterate stays readable through
+    /// [`iterate`](Self::iterate).
+    pub fn advance<'m, M: Workspace<S> + ?Sized>(
+        &self,
+        memory: &'m mut M,
+        budget: usize,
+    ) -> Result<Status<'m, S>, Error> {
+        self.watch(memory, budget, |_, _| {})
+    }
+
+    /// Runs until it stops or meets the step limit.
+    pub fn complete<'m, M: Workspace<S> + ?Sized>(
+        &self,
+        memory: &'m mut M,
+    ) -> Result<Status<'m, S>, Error> {
+        self.advance(memory, usize::MAX)
+    }
+
+    /// The same as [`advance`](Self::advance), and calls `see` with the step and J and f at every x_k that is evaluated.
+    #[inline]
+    pub fn watch<'m, M: Workspace<S> + ?Sized>(
+        &self,
+        memory: &'m mut M,
+        budget: usize,
+        see: impl FnMut(usize, Reading<S>),
+    ) -> Result<Status<'m, S>, Error> {
+        let mut work = self.enter(memory.view_mut())?;
+        if let Book::Backward(_) = work.cursor.book {
+            return Err(Error::Order);
+        }
+        if let Phase::Fresh | Phase::Running = work.cursor.phase {
+            let end = work.cursor.steps.saturating_add(budget);
+            self.run(&mut work, end.min(self.plan.max_steps), see)?;
+        }
+        if let Some(failure) = work.cursor.failure() {
+            return Err(failure);
+        }
+        let phase = work.cursor.phase;
+        let now = self.look(memory.view());
+        Ok(match phase {
+            Phase::Reached => Status::Reached(now),
+            Phase::StepLimit => Status::StepLimit(now),
+            Phase::NeverSettled => Status::NeverSettled(now),
+            _ => Status::Running(now),
+        })
+    }
+
+    /// The current iterate and the best one. A differentiation uses the memory of both: behind it they can be read only if the
+    /// last iterate is the best, as it is after a first passage, and has been computed again; otherwise [`Error::Order`].
+    pub fn iterate<'m, M: Workspace<S> + ?Sized>(
+        &self,
+        memory: &'m M,
+    ) -> Result<Iterate<'m, S>, Error> {
+        let view = memory.view();
+        self.same(&view)?;
+        let cursor = view.cursor;
+        let intact = match cursor.book {
+            Book::Forward(_) => true,
+            Book::Backward(_) => {
+                cursor.best_is_current && cursor.sweep.at_hand && cursor.end() == cursor.steps
+            }
+        };
+        if !intact {
+            return Err(Error::Order);
+        }
+        Ok(self.look(view))
+    }
+
+    #[inline(always)]
+    fn look<'m>(&self, view: View<'m, S>) -> Iterate<'m, S> {
+        let states = self.system.dims().states;
+        let cursor = view.cursor;
+        let in_place = view.in_place();
+        // In a slot, or in this row.
+        let [last, ..] = cursor.sweep.roles;
+        let (slot, row) = match cursor.book {
+            Book::Backward(_) => (cursor.sweep.last, usize::from(last)),
+            _ if cursor.steps < in_place => (cursor.steps, 0),
+            _ => (NONE, row_of(cursor.steps, in_place, I::MAP)),
+        };
+        let state = if slot == NONE {
+            view.row(row, states)
+        } else {
+            view.slot(self.shape(&view), slot)
+        };
+        Iterate {
+            steps: cursor.steps,
+            time: self.time(cursor.steps),
+            criterion: cursor.criterion,
+            previous: cursor.previous,
+            loss: cursor.loss,
+            state,
+            best: if cursor.best_is_current {
+                state
+            } else {
+                view.row(4, states)
+            },
+            best_criterion: cursor.best,
+            entry: Some(cursor.entry).filter(|&entry| entry != NONE),
+            exits: cursor.exits,
+        }
+    }
+
+    /// The lengths of the slots of a memory.
+    pub(crate) fn shape(&self, view: &View<'_, S>) -> Shape {
+        let (slots, numbers) = (view.marks.len(), view.slots.len());
+        slot_shape(self.system.dims(), I::STAGES, slots, numbers)
+    }
+
+    #[inline(always)]
+    fn carve<'m>(&self, memory: Borrowed<'m, S>) -> Result<Work<'m, S>, Error> {
+        Work::carve(memory, self.system.dims(), I::STAGES)
+    }
+
+    /// The memory of a run that was started with this very problem.
+    #[inline(always)]
+    pub(crate) fn enter<'m>(&self, memory: Borrowed<'m, S>) -> Result<Work<'m, S>, Error> {
+        self.same(&memory.view())?;
+        self.carve(memory)
+    }
+
+    /// Refuses a memory in which no run was started, or one of another problem.
+    #[inline(always)]
+    pub(crate) fn same(&self, view: &View<'_, S>) -> Result<(), Error> {
+        match view.cursor.print {
+            0 => Err(Error::Order),
+            print if print == self.print(view) => Ok(()),
+            _ => Err(Error::Changed),
+        }
+    }
+
+    /// A fingerprint of all numbers and lengths that a run depends on, but for θ, x0 and the system itself. Never zero. Lengths
+    /// come first: where they are constants, so is what is computed from them.
+    #[inline(always)]
+    fn print(&self, view: &View<'_, S>) -> u32 {
+        let plan = &self.plan;
+        let dims = self.system.dims();
+        let h = plan.integrator.step_size();
+        let mix = |print: u32, word: u64| {
+            let word = (word as u32) ^ ((word >> 32) as u32);
+            (print.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b1)
+        };
+        let print = mix(0, view.rows.len() as u64);
+        let print = mix(print, view.params.len() as u64);
+        let print = mix(print, view.slots.len() as u64);
+        let print = mix(print, view.marks.len() as u64);
+        let print = mix(print, dims.states as u64);
+        let print = mix(print, dims.params as u64);
+        let print = mix(print, dims.tape as u64);
+        let print = mix(print, dims.scratch as u64);
+        let print = mix(print, I::STAGES as u64);
+        let print = mix(print, plan.max_steps as u64);
+        let print = mix(print, plan.stay as u64);
+        let print = mix(print, plan.epsilon.bits());
+        let print = mix(print, plan.t0.bits());
+        mix(print, h.bits()) | 1
+    }
+
+    /// Steps until `end` or a stop: first those whose states lie in slots, then the others.
+    #[inline(always)]
+    fn run(
+        &self,
+        work: &mut Work<'_, S>,
+        end: usize,
+        mut see: impl FnMut(usize, Reading<S>),
+    ) -> Result<(), Error> {
+        loop {
+            let phase = self.stretch(work, end, &mut see)?;
+            let cursor = &mut *work.cursor;
+            cursor.phase = phase;
+            if phase == Phase::Running {
+                if cursor.steps < end {
+                    continue;
+                }
+                if cursor.steps >= self.plan.max_steps {
+                    cursor.phase = self.at_the_limit(cursor.entry != NONE);
+                }
+            }
+            return Ok(());
+        }
+    }
+
+    /// The meaning of the step limit for a run that is inside the band, or not.
+    fn at_the_limit(&self, inside: bool) -> Phase {
+        match self.plan.stay {
+            0 => Phase::StepLimit,
+            usize::MAX if inside => Phase::Reached,
+            _ if inside => Phase::StepLimit,
+            _ => Phase::NeverSettled,
+        }
+    }
+
+    /// Steps until `end`, a stop, or the moment at which the slots are full: the loop in which all the time is spent.
+    ///
+    /// Every slice is cut once more to the length that the system declares: where that is a constant, the compiler unrolls
+    /// the vector loops and drops their bounds. The readings are cells because they then stay in memory: a register would
+    /// be saved and restored around every call into the system.
+    #[inline(always)]
+    fn stretch(
+        &self,
+        work: &mut Work<'_, S>,
+        end: usize,
+        see: &mut impl FnMut(usize, Reading<S>),
+    ) -> Result<Phase, Error> {
+        let Self { plan, system, .. } = *self;
+        let (integrator, epsilon) = (plan.integrator, plan.epsilon);
+        let dims = system.dims();
+        let record_len = dims.record_len(I::STAGES);
+        let in_place = work.in_place();
+        let keeping = work.cursor.steps < in_place;
+        // x_s, behind the last slot, is the first state that lies in a row.
+        let end = if keeping { end.min(in_place) } else { end };
+        let rows = Rows::new(work, keeping, I::MAP);
+        let (
+            Some(theta),
+            Some(mut cur),
+            Some(mut prev),
+            Some(mut rate),
+            Some(mut record),
+            Some(scratch),
+        ) = (
+            self.theta.get(..dims.params),
+            rows.cur.get_mut(..dims.states),
+            rows.prev.get_mut(..dims.states),
+            rows.rate.get_mut(..dims.states),
+            rows.record.get_mut(..record_len),
+            rows.scratch.get_mut(..dims.scratch),
+        )
+        else {
+            // The lengths were checked before: the system has changed them since.
+            return Err(Error::Changed);
+        };
+        let (mut record_prev, mut record_next) = (rows.record_prev, rows.record_next);
+        let (mut fresh, mut slots, marks, lambda) =
+            (rows.fresh, rows.slots, rows.marks, rows.lambda);
+        let Cursor {
+            steps: steps_done,
+            phase,
+            book: Book::Forward(schedule),
+            entry,
+            exits,
+            criterion,
+            previous,
+            loss,
+            best,
+            best_is_current,
+            ..
+        } = rows.cursor
+        else {
+            return Err(Error::Order);
+        };
+        let (criterion, previous) = (Cell::from_mut(criterion), Cell::from_mut(previous));
+        let (best, loss) = (Cell::from_mut(best), Cell::from_mut(loss));
+        // J of the iterate in `lambda`. Every improvement makes it differ from the best, at no cost on the common path.
+        let mut kept = if *best_is_current { S::NAN } else { best.get() };
+        // The step before which the next state is to be kept.
+        let mut save_at = schedule.next_save().saturating_add(1);
+        let mut evaluated = *phase == Phase::Running;
+        let mut steps = *steps_done;
+        let mut t = self.time(steps);
+        let phase = loop {
+            if !evaluated {
+                let (tape, _) = split_mut(record, dims.tape);
+                let reading = system.rate(Point { theta, x: cur, t }, rate, tape, scratch);
+                let j = reading.criterion;
+                criterion.set(j);
+                loss.set(reading.loss);
+                see(steps, reading);
+                // Two comparisons on the common path; NaN fails the first, +∞ the second.
+                if j > epsilon && j < best.get() {
+                    best.set(j);
+                } else {
+                    let better = j < best.get() && j.is_finite();
+                    if !better && kept != best.get() && steps > 0 {
+                        // The iterate just left was the best: keep it.
+                        kept = best.get();
+                        transfer(cells(lambda), cells(prev));
+                    }
+                    if !j.is_finite() {
+                        break Phase::BadCriterion;
+                    }
+                    if better {
+                        best.set(j);
+                    }
+                    if j > epsilon {
+                        if *entry != NONE {
+                            *entry = NONE;
+                            *exits = exits.wrapping_add(1);
+                        }
+                    } else {
+                        if *entry == NONE {
+                            *entry = steps;
+                        }
+                        if steps.wrapping_sub(*entry) >= plan.stay {
+                            break Phase::Reached;
+                        }
+                    }
+                }
+            }
+            evaluated = false;
+            if steps >= end {
+                break Phase::Running;
+            }
+            // x_{k−1} is about to be lost.
+            if steps == save_at {
+                let slot = schedule.save(marks);
+                save_at = schedule.next_save().saturating_add(1);
+                if steps > in_place && slots.save(fresh.shape, slot, prev, record_prev).is_err() {
+                    *entry = slot;
+                    break Phase::BadStore;
+                }
+            }
+            let (mut free, mut free_record) = (prev, <&mut [S]>::default());
+            if keeping {
+                let place = fresh.next();
+                let Some(row) = place.0.get_mut(..dims.states) else {
+                    return Err(Error::Changed);
+                };
+                (free, free_record) = (row, place.1);
+            }
+            let finite = if I::MAP {
+                system.all_finite(rate)
+            } else {
+                let at = Point { theta, x: cur, t };
+                integrator.step(system, at, rate, record, free, scratch)
+            };
+            if !finite {
+                break Phase::BadState;
+            }
+            prev = cur;
+            if I::MAP {
+                cur = replace(&mut rate, free);
+            } else {
+                cur = free;
+            }
+            if record_len > 0 {
+                if keeping && fresh.shape.record > 0 {
+                    record_prev = record;
+                    record = if I::MAP {
+                        replace(&mut record_next, free_record)
+                    } else {
+                        free_record
+                    };
+                } else {
+                    swap(&mut record, &mut record_prev);
+                }
+            }
+            steps = steps.wrapping_add(1);
+            previous.set(criterion.get());
+            t = self.time(steps);
+        };
+        *steps_done = steps;
+        *best_is_current = kept != best.get();
+        Ok(phase)
+    }
+}
+
+/// The parts of a memory by their role in the forward run; see the top of `memory.rs`.
+struct Rows<'a, S> {
+    /// x_k
+    cur: &'a mut [S],
+    /// x_{k−1}, or a row that is free.
+    prev: &'a mut [S],
+    /// A at x_k; for a map x_{k+1}.
+    rate: &'a mut [S],
+    record: &'a mut [S],
+    record_prev: &'a mut [S],
+    record_next: &'a mut [S],
+    /// Places for the states to come.
+    fresh: Fresh<'a, S>,
+    lambda: &'a mut [S],
+    scratch: &'a mut [S],
+    slots: Slots<'a, S>,
+    marks: &'a mut [Mark],
+    cursor: &'a mut Cursor<S>,
+}
+
+impl<'a, S: Scalar> Rows<'a, S> {
+    /// With `keeping`, x_k lies in a slot.
+    #[inline(always)]
+    fn new<'m: 'a>(work: &'a mut Work<'m, S>, keeping: bool, map: bool) -> Self {
+        let in_place = work.in_place();
+        let Work {
+            rows: [row0, row1, row2, row3],
+            records: [even, odd],
+            lambda,
+            scratch,
+            slots,
+            shape,
+            marks,
+            cursor,
+            ..
+        } = work;
+        let steps = cursor.steps;
+        // The record of x_k or, where those of all states before are in slots, of the first behind them.
+        let with_records = keeping && shape.record > 0;
+        let odd_first = (if with_records { in_place } else { steps }) & 1 == 1;
+        let (first, second) = if odd_first {
+            (&mut **odd, &mut **even)
+        } else {
+            (&mut **even, &mut **odd)
+        };
+        let mut of = Rows {
+            cur: &mut [],
+            prev: &mut [],
+            rate: &mut [],
+            record: &mut [],
+            record_prev: &mut [],
+            record_next: &mut [],
+            fresh: Fresh {
+                tail: &mut [],
+                shape: *shape,
+                rows: [&mut [], &mut []],
+                records: [&mut [], &mut []],
+            },
+            lambda,
+            scratch,
+            slots: Slots::Memory(&mut []),
+            marks,
+            cursor,
+        };
+        if with_records {
+            of.fresh.records = [first, second];
+        } else {
+            (of.record, of.record_prev) = (first, second);
+        }
+        match slots.reborrow() {
+            Slots::Memory(memory) if keeping => {
+                let stride = shape.stride();
+                let (used, _) = split_mut(memory, in_place.saturating_mul(stride));
+                of.fresh.tail = split_mut(used, steps.saturating_mul(stride)).1;
+                of.fresh.rows = [row0, row1];
+                let (cur, record) = of.fresh.next();
+                (of.cur, of.rate) = (cur, row2);
+                // Never read: the states before lie in slots.
+                of.prev = row3;
+                let mut record_next: &mut [S] = &mut [];
+                if map {
+                    (of.rate, record_next) = of.fresh.next();
+                }
+                if with_records {
+                    (of.record, of.record_next) = (record, record_next);
+                }
+            }
+            slots => {
+                of.slots = slots;
+                let number = row_of(steps, in_place, map);
+                (of.cur, of.rate, of.prev) = match (map, number) {
+                    (false, 0) => (row0, row2, row1),
+                    (false, _) => (row1, row2, row0),
+                    (true, 0) => (row0, row1, row2),
+                    (true, 1) => (row1, row2, row0),
+                    (true, _) => (row2, row0, row1),
+                };
+            }
+        }
+        of
+    }
+}
+
+/// Places for the states to come while slots are free: the slots, then the first two rows.
+struct Fresh<'a, S> {
+    tail: &'a mut [S],
+    shape: Shape,
+    rows: [&'a mut [S]; 2],
+    records: [&'a mut [S]; 2],
+}
+
+impl<'a, S> Fresh<'a, S> {
+    /// A place for a state, and one for its record where records are kept.
+    fn next(&mut self) -> (&'a mut [S], &'a mut [S]) {
+        let stride = self.shape.stride();
+        if self.tail.len() >= stride
+            && let Some((piece, rest)) = take(&mut self.tail).split_at_mut_checked(stride)
+        {
+            self.tail = rest;
+            return split_mut(piece, self.shape.states);
+        }
+        let ([row, _], [record, _]) = (&mut self.rows, &mut self.records);
+        let place = (take(row), take(record));
+        self.rows.swap(0, 1);
+        self.records.swap(0, 1);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Euler, Memory, Plan, Rk4, formula};
+
+    /// Everything an iterate shows.
+    fn seen(i: Iterate<'_, f64>) -> ([u64; 5], [u64; 2], [u64; 2]) {
+        let bits = |x: &[f64]| {
+            let mut to = [0; 2];
+            to.iter_mut().zip(x).for_each(|(to, x)| *to = x.to_bits());
+            to
+        };
+        let numbers = [i.time, i.criterion, i.previous, i.best_criterion, i.loss].map(f64::to_bits);
+        (numbers, bits(i.state), bits(i.best))
+    }
+
+    /// The same run in portions.
+    fn cut<const SLOTS: usize>(
+        plan: Plan<f64, Euler<f64>>,
+        system: &impl System<f64>,
+        portion: usize,
+        expected: ([u64; 5], [u64; 2], [u64; 2]),
+    ) -> Result<(), Error> {
+        let mut memory = Memory::<f64, 2, 1, SLOTS>::new();
+        let run = plan.on(system, &[0.1], &[1.0, 0.5])?;
+        run.start(&mut memory)?;
+        while let Status::Running(_) = run.advance(&mut memory, portion)? {}
+        let found = seen(run.iterate(&memory)?);
+        assert_eq!(found, expected, "{SLOTS} slots, portion {portion}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_run_in_portions_is_the_run_at_once() -> Result<(), Error> {
+        // Spirals in: J = x₁² rises and falls, so that the best iterate is kept again and again.
+        let spiral = formula!(
+            |theta: 1, x: 2, _t| [theta[0] * x[0] - x[1], theta[0] * x[1] + x[0]],
+            |x| x[0] * x[0],
+        );
+        let (theta, x0) = ([0.1], [1.0, 0.5]);
+        let plan = Euler::new(0.3).until(-1.0).at_most(200);
+        let mut memory = Memory::<f64, 2, 1, 1>::new();
+        let slow = plan.on(&spiral, &theta, &x0)?;
+        slow.start(&mut memory)?;
+        let (mut least, mut best, mut rises) = (f64::INFINITY, [0.0; 2], 0);
+        for k in 0..=200 {
+            let now = if k == 0 {
+                slow.advance(&mut memory, 0)?
+            } else {
+                slow.advance(&mut memory, 1)?
+            };
+            let i = now.iterate();
+            assert_eq!(i.steps, k);
+            assert_eq!(matches!(now, Status::StepLimit(_)), k == 200);
+            if i.criterion < least {
+                least = i.criterion;
+                best.copy_from_slice(i.state);
+            } else {
+                rises += 1;
+            }
+            assert!(
+                i.best_criterion == least && i.best == best,
+                "step {k}: {i:?}"
+            );
+            for portion in [7, usize::MAX] {
+                // None, few and many slots: where the states lie does not show.
+                cut::<0>(plan.at_most(k), &spiral, portion, seen(i))?;
+                cut::<5>(plan.at_most(k), &spiral, portion, seen(i))?;
+                cut::<300>(plan.at_most(k), &spiral, portion, seen(i))?;
+            }
+        }
+        assert!(rises > 20, "{rises}");
+        Ok(())
+    }
+
+    #[test]
+    fn what_is_not_finite_is_found_at_its_step() -> Result<(), Error> {
+        // x doubles: beyond 2^1023 there is nothing. J stays finite.
+        let doubling = formula!(|_theta: 0, x: 1, _t| [-x[0]], |x| x[0] * 0.0 + 1.0);
+        let mut memory = Memory::<f64, 1, 0, 1>::new();
+        let run = Euler::new(1.0).until(0.0).on(&doubling, &[], &[1.0])?;
+        run.start(&mut memory)?;
+        let error = Some(Error::NonFinite { step: 1024 });
+        assert_eq!(run.complete(&mut memory).err(), error);
+        assert_eq!(run.advance(&mut memory, 1).err(), error);
+        let last = run.iterate(&memory)?;
+        assert_eq!(
+            (last.steps, last.criterion, last.best),
+            (1023, 1.0, [1.0].as_slice())
+        );
+        const BIG: f64 = (1u64 << 60) as f64;
+        // J overflows first: the iterate before is the best that there is.
+        let square = formula!(|_theta: 0, x: 1, _t| [-x[0]], |x| x[0] * x[0]);
+        let mut memory = Memory::<f64, 1, 0, 1>::new();
+        let run = Rk4::new(1.0).until(0.0).on(&square, &[], &[BIG])?;
+        run.start(&mut memory)?;
+        let Err(Error::NonFinite { step }) = run.complete(&mut memory) else {
+            return Err(Error::NoSlots);
+        };
+        let last = run.iterate(&memory)?;
+        assert_eq!((last.steps, last.best_criterion), (step, BIG * BIG));
+        assert_eq!(last.best, [BIG]);
+        Ok(())
+    }
+
+    #[test]
+    fn of_equal_readings_the_first_is_the_best() -> Result<(), Error> {
+        // x counts the steps, J has a floor.
+        let counter = formula!(|_theta: 0, x: 1, _t| [x[0] * 0.0 - 1.0], |x| (3.0 - x[0]).max(
+            x[0] * 0.0 + 1.0
+        ));
+        for portion in [1, 2, usize::MAX] {
+            let mut memory = Memory::<f64, 1, 0, 1>::new();
+            let plan = Euler::new(1.0).until(0.0).at_most(9);
+            let run = plan.on(&counter, &[], &[0.0])?;
+            run.start(&mut memory)?;
+            while let Status::Running(_) = run.advance(&mut memory, portion)? {}
+            let last = run.iterate(&memory)?;
+            let best = (last.best, last.best_criterion);
+            assert_eq!(
+                (last.steps, best),
+                (9, ([2.0].as_slice(), 1.0)),
+                "{portion}"
+            );
+        }
+        Ok(())
+    }
+}

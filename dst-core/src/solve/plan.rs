@@ -1,0 +1,267 @@
+//! What to run and on what: the immutable part, apart from the memory.
+
+use core::mem::swap;
+
+use super::crossing::{Crossing, Seeds};
+use super::memory::Workspace;
+use super::{Gradient, Sensitivity};
+use crate::error::{Argument, Error, exact, finite};
+use crate::integrator::Integrator;
+use crate::scalar::Scalar;
+use crate::slices::{copy, split};
+use crate::system::System;
+
+/// The way in which a gradient is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Mode {
+    /// Whichever costs less for this system, these slots and the N at which the run stopped.
+    #[default]
+    Auto,
+    /// Backward sweep over checkpoints: cost independent of the number of parameters.
+    Adjoint,
+    /// One direction per parameter carried forward: no checkpoints, cost proportional to their number.
+    Tangent,
+}
+
+/// The step limit of a plan that does not set one: nothing runs for ever.
+pub const DEFAULT_MAX_STEPS: usize = 1_000_000;
+
+/// A run to be made: integrator, tolerance, limit, and how to differentiate it.
+///
+/// `until(ε)` stops at the **first passage**: the first N with J ≤ ε, whatever J does afterwards. A loop that swings through
+/// its target passes it long before it settles. [`staying`](Self::staying) and [`staying_to_the_end`](Self::staying_to_the_end)
+/// ask for a stop after which J stays below ε.
+///
+/// ```
+/// use dst_core::{Crossing, Heun};
+/// let plan = Heun::new(0.01).until(1e-6).at_most(5_000).crossing(Crossing::Slope);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan<S, I> {
+    pub(crate) integrator: I,
+    pub(crate) epsilon: S,
+    pub(crate) max_steps: usize,
+    /// Steps for which J has to stay below ε; `usize::MAX` for all that are left.
+    pub(crate) stay: usize,
+    pub(crate) t0: S,
+    pub(crate) crossing: Crossing,
+    pub(crate) mode: Mode,
+    pub(crate) x0_gradient: bool,
+}
+
+impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
+    /// Runs until J ≤ ε for the first time; the same as the integrator's own `until`.
+    pub fn new(integrator: I, epsilon: S) -> Self {
+        Self {
+            integrator,
+            epsilon,
+            max_steps: DEFAULT_MAX_STEPS,
+            stay: 0,
+            t0: S::ZERO,
+            crossing: Crossing::default(),
+            mode: Mode::default(),
+            x0_gradient: true,
+        }
+    }
+
+    /// Gives up after this many steps.
+    pub fn at_most(self, max_steps: usize) -> Self {
+        Self { max_steps, ..self }
+    }
+
+    /// Ends the run when J ≤ ε has held for `steps` further steps. The stopping time is the crossing that began this stay. A
+    /// stay that the step limit cuts short does not count.
+    ///
+    /// A short stay can be passed through just as the level itself; where J may swing, take
+    /// [`staying_to_the_end`](Self::staying_to_the_end).
+    pub fn staying(self, steps: usize) -> Self {
+        Self {
+            stay: steps,
+            ..self
+        }
+    }
+
+    /// Runs to the step limit, and takes the last crossing of ε as the stopping time: the settling time over that horizon. A
+    /// run that ends above ε has never settled.
+    pub fn staying_to_the_end(self) -> Self {
+        self.staying(usize::MAX)
+    }
+
+    /// Starts at another time than zero.
+    pub fn from_time(self, t0: S) -> Self {
+        Self { t0, ..self }
+    }
+
+    /// The crossing that [`sensitivity`](Self::sensitivity) uses.
+    pub fn crossing(self, crossing: Crossing) -> Self {
+        Self { crossing, ..self }
+    }
+
+    /// Decides between adjoint and tangent mode by hand.
+    pub fn mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// Leaves out the gradient with respect to x0: the tangent mode then needs no directions for it.
+    pub fn theta_only(self) -> Self {
+        Self {
+            x0_gradient: false,
+            ..self
+        }
+    }
+
+    /// The integrator, with its step size.
+    pub fn integrator(&self) -> I {
+        self.integrator
+    }
+
+    /// This plan on this system. Everything is checked here; behind it nothing can be out of bounds.
+    pub fn on<'p, Y: System<S> + ?Sized>(
+        self,
+        system: &'p Y,
+        theta: &'p [S],
+        x0: &'p [S],
+    ) -> Result<Problem<'p, S, Y, I>, Error> {
+        let dims = system.dims();
+        let h = self.integrator.step_size();
+        if !(h.is_finite() && h > S::ZERO) {
+            return Err(Error::Invalid(Argument::StepSize));
+        }
+        if !self.epsilon.is_finite() {
+            return Err(Error::Invalid(Argument::Epsilon));
+        }
+        if !self.t0.is_finite() {
+            return Err(Error::Invalid(Argument::StartTime));
+        }
+        exact(Argument::Theta, dims.params, theta.len())?;
+        exact(Argument::X0, dims.states, x0.len())?;
+        finite(Argument::Theta, theta)?;
+        finite(Argument::X0, x0)?;
+        self.integrator.check(dims)?;
+        system.check(I::MAP)?;
+        Ok(Problem {
+            plan: self,
+            system,
+            theta,
+            x0,
+        })
+    }
+
+    /// Runs until the stop and differentiates the stopping time with respect to θ, x0 and ε.
+    ///
+    /// A run that does not stop is [`Error::NotStopped`]; its iterate is still in the memory
+    /// ([`Problem::iterate`]).
+    pub fn sensitivity<'m, Y, M>(
+        self,
+        system: &Y,
+        theta: &[S],
+        x0: &[S],
+        memory: &'m mut M,
+    ) -> Result<Sensitivity<'m, S>, Error>
+    where
+        Y: System<S> + ?Sized,
+        M: Workspace<S> + ?Sized,
+    {
+        let problem = self.on(system, theta, x0)?;
+        problem.start(memory)?;
+        problem.complete(memory)?;
+        problem.differentiate(memory, Seeds::stop(self.crossing), usize::MAX)?;
+        problem.sensitivity(memory)
+    }
+}
+
+/// A plan on a system with θ and x0, checked. It borrows these and owns nothing, so it is made again in every tick of a control
+/// loop at no cost but the check that all numbers are finite.
+///
+/// ```
+/// use dst_core::{Crossing, Euler, Memory, Progress, Seeds, Status, formula};
+/// # let flow = formula!(|theta: 1, x: 2, _t| [x[0], theta[0] * x[1] * 4.0], |x| x[0] * x[0] + x[1] * x[1] * 16.0);
+/// let (theta, x0) = ([0.5_f32], [1.0, 1.0]);
+/// let problem = Euler::new(0.05).until(1e-4).on(&flow, &theta, &x0)?;
+/// let mut memory = Memory::<f32, 2, 1, 6>::new();
+/// problem.start(&mut memory)?;
+/// while let Status::Running(_) = problem.advance(&mut memory, 20)? {}
+/// let seeds = Seeds::stop(Crossing::Interpolated);
+/// while let Progress::Running { .. } = problem.differentiate(&mut memory, seeds, 8)? {}
+/// assert!(problem.gradient(&memory)?.theta[0] < 0.0);
+/// # Ok::<(), dst_core::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Problem<'p, S, Y: ?Sized, I> {
+    pub(crate) plan: Plan<S, I>,
+    pub(crate) system: &'p Y,
+    pub(crate) theta: &'p [S],
+    pub(crate) x0: &'p [S],
+}
+
+impl<S: Copy, Y: ?Sized, I: Copy> Clone for Problem<'_, S, Y, I> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Copy, Y: ?Sized, I: Copy> Copy for Problem<'_, S, Y, I> {}
+
+impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
+    /// t_k, from k itself: sums of h would drift.
+    #[inline(always)]
+    pub(crate) fn time(&self, step: usize) -> S {
+        self.plan.t0 + S::from_count(step) * self.plan.integrator.step_size()
+    }
+
+    /// The finished gradient of a stopping time, in both units.
+    pub(crate) fn sensitivity<'m, M: Workspace<S> + ?Sized>(
+        &self,
+        memory: &'m mut M,
+    ) -> Result<Sensitivity<'m, S>, Error> {
+        let h = self.plan.integrator.step_size();
+        let mut work = self.enter(memory.view_mut())?;
+        if work.cursor.sweep.replaced {
+            swap(&mut work.lambda, &mut work.spare);
+        }
+        let pairs = [
+            (work.theta_spare, &*work.theta_bar),
+            (work.temporary, &*work.lambda),
+        ];
+        for (to, from) in pairs {
+            copy(to, from);
+            for value in to {
+                *value /= h;
+            }
+        }
+        let dims = self.system.dims();
+        let view = memory.view();
+        let (_, theta_steps) = split(view.params, dims.params);
+        let (theta_steps, _) = split(theta_steps, dims.params);
+        let x0_steps = view.row(5, dims.states);
+        Sensitivity::new(self.answer(view)?, h, theta_steps, x0_steps)
+    }
+
+    /// The result of the last sweep; [`Error::Order`] before it is finished.
+    pub fn gradient<'m, M: Workspace<S> + ?Sized>(
+        &self,
+        memory: &'m M,
+    ) -> Result<Gradient<'m, S>, Error> {
+        self.answer(memory.view())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Error, Map, Memory, formula};
+
+    /// A map counts its steps in units of time, so that both gradients are the same, whatever row λ ended in.
+    #[test]
+    fn a_map_has_the_same_gradient_in_time_and_in_steps() -> Result<(), Error> {
+        let shrink = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0]);
+        for epsilon in [0.2, 0.1, 0.04] {
+            let mut memory = Memory::<f64, 1, 1, 3>::new();
+            let plan = Map.until(epsilon).mode(crate::Mode::Adjoint);
+            let s = plan.sensitivity(&shrink, &[0.5], &[1.0], &mut memory)?;
+            assert_eq!(s.time_gradient_x0(), s.steps_gradient_x0());
+            assert!(s.time_gradient_x0()[0] > 1.0, "{s:?}");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,263 @@
+//! Forward-mode sensitivities for few parameters: no checkpoints, no recomputation.
+//!
+//! One direction per parameter (and per entry of x0) is carried along the trajectory by the exact tangent of
+//! the step. The directions take the place of the checkpoints in the slots, as many at a time as there are; with
+//! fewer slots than directions the trajectory is run again for each group.
+//! The run has stopped before, so N and the seeds of the crossing are known, and each direction yields one number.
+
+use core::mem::swap;
+use core::ops::Range;
+
+use super::Progress;
+use super::adjoint::{SlopeBy, Sweeper, next_stage};
+use super::crossing::{Seeds, Weights};
+use super::memory::{NONE, Stage, Workspace};
+use super::plan::Problem;
+use crate::checkpoint::Slots;
+use crate::error::{Argument, Error};
+use crate::integrator::Integrator;
+use crate::scalar::Scalar;
+use crate::slices::{all_finite, clear, copy, split};
+use crate::system::{Direction, Point, Reading, System};
+
+impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
+    /// The same as [`differentiate`](Self::differentiate) by tangents, whatever the plan says. An operation is a step with one group
+    /// of directions.
+    #[inline]
+    pub fn tangent<M: Workspace<S> + ?Sized, W: Weights<S>>(
+        &self,
+        memory: &mut M,
+        seeds: Seeds<S, W>,
+        budget: usize,
+    ) -> Result<Progress, Error> {
+        if self.system.cost().pushforward.is_none() {
+            return Err(Error::NoPushforward);
+        }
+        if seeds.has_window() {
+            return Err(Error::Invalid(Argument::Window));
+        }
+        let mut work = self.enter(memory.view_mut())?;
+        self.open(
+            &mut work,
+            Stage::Tangent,
+            seeds.crossing(),
+            seeds.time_weight(),
+        )?;
+        let (mut sweeper, stage) = Sweeper::new(*self, work)?;
+        let mut progress = sweeper.go_along(seeds, budget);
+        if !matches!(progress, Ok(Progress::Running { .. })) {
+            // A sweep back would begin from x_0.
+            progress = progress.and(sweeper.restore().map(|()| Progress::Done));
+        }
+        *stage = next_stage(Stage::Tangent, progress);
+        progress
+    }
+}
+
+impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I> {
+    fn go_along<W: Weights<S>>(
+        &mut self,
+        seeds: Seeds<S, W>,
+        budget: usize,
+    ) -> Result<Progress, Error> {
+        let mut left = budget;
+        if !self.sweep.seeded {
+            while !self.is_ready(seeds.crossing()) {
+                if left == 0 {
+                    return Ok(self.ahead());
+                }
+                self.operate(&seeds, &mut left)?;
+            }
+            self.resolve(&seeds, SlopeBy::Pushforward)?;
+            self.sweep.seeded = true;
+            clear(self.theta_bar);
+            clear(self.theta_spare);
+            clear(self.lambda);
+            self.start_group(0)?;
+        }
+        while self.sweep.to < self.problem.directions() {
+            let Some(fewer) = left.checked_sub(1) else {
+                return Ok(self.ahead());
+            };
+            left = fewer;
+            self.push(&seeds)?;
+        }
+        if all_finite(self.theta_bar) && all_finite(self.lambda) {
+            Ok(Progress::Done)
+        } else {
+            Err(Error::NonFiniteGradient { step: self.end })
+        }
+    }
+
+    /// Operations still to be done.
+    fn ahead(&self) -> Progress {
+        let directions = self.problem.directions();
+        let (first, step) = if self.sweep.seeded {
+            (self.sweep.to, self.sweep.step)
+        } else {
+            (0, 0)
+        };
+        let groups = directions
+            .saturating_sub(first)
+            .div_ceil(self.marks.len().max(1));
+        let per_group = self.end.saturating_add(1);
+        Progress::Running {
+            remaining: groups.saturating_mul(per_group).saturating_sub(step),
+        }
+    }
+
+    /// The directions of the group under way.
+    fn group(&self) -> Range<usize> {
+        let first = self.sweep.to;
+        let behind = first.saturating_add(self.marks.len());
+        first..self.problem.directions().min(behind)
+    }
+
+    /// Back to x0, with unit directions, the first of them this one. After the last group the trajectory stays where it is.
+    fn start_group(&mut self, first: usize) -> Result<(), Error> {
+        self.sweep.to = first;
+        if first >= self.problem.directions() {
+            return Ok(());
+        }
+        self.sweep.step = 0;
+        self.sweep.here = NONE;
+        self.sweep.directions = true;
+        self.sweep.at_hand = false;
+        copy(self.here, self.problem.x0);
+        for (slot, direction) in self.group().enumerate() {
+            let state = direction.checked_sub(self.theta_bar.len());
+            clear(self.temporary);
+            if let Some(entry) = state.and_then(|i| self.temporary.get_mut(i)) {
+                *entry = S::ONE;
+            }
+            self.save(slot)?;
+        }
+        Ok(())
+    }
+
+    /// Puts x_0 back into its slot, where a direction may lie.
+    fn restore(&mut self) -> Result<(), Error> {
+        if self.sweep.directions {
+            copy(self.temporary, self.problem.x0);
+            self.save(0)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the direction in the temporary row.
+    fn save(&mut self, slot: usize) -> Result<(), Error> {
+        let saved = self.slots.save(self.shape, slot, self.temporary, &mut []);
+        saved.map_err(|_| Error::Store { slot })
+    }
+
+    /// One step with one group; at its end, on to the next group.
+    fn push<W: Weights<S>>(&mut self, seeds: &Seeds<S, W>) -> Result<(), Error> {
+        let at_end = self.sweep.step >= self.end;
+        self.push_group(seeds, at_end)?;
+        if !at_end {
+            swap(&mut self.here, &mut self.next);
+            let [_, _, here, next] = &mut self.sweep.roles;
+            swap(here, next);
+            self.sweep.step += 1;
+            return Ok(());
+        }
+        self.start_group(self.sweep.to.saturating_add(self.marks.len()))?;
+        if self.sweep.to >= self.problem.directions() {
+            // x_N is at hand again, with its record and its rate.
+            let [last, rate, here, next] = &mut self.sweep.roles;
+            swap(last, here);
+            swap(&mut self.last, &mut self.here);
+            if I::MAP {
+                swap(rate, next);
+                swap(&mut self.rate, &mut self.next);
+            } else {
+                copy(self.rate, self.spare);
+            }
+            self.sweep.flipped = !self.sweep.flipped;
+            swap(&mut self.record_last, &mut self.record_here);
+            self.sweep.last = NONE;
+            self.sweep.at_hand = true;
+        }
+        Ok(())
+    }
+
+    /// Carries every direction of the group over the step from x_k and collects what the readings at x_k add.
+    fn push_group<W: Weights<S>>(
+        &mut self,
+        seeds: &Seeds<S, W>,
+        at_end: bool,
+    ) -> Result<(), Error> {
+        let Problem {
+            system,
+            theta,
+            plan,
+            ..
+        } = self.problem;
+        let step = self.sweep.step;
+        self.evaluate(!at_end)?;
+        self.sweep.count.rate += if at_end { 1 } else { I::STAGES };
+        let mut readings = Reading::criterion(self.seed_at(step));
+        if W::ANY {
+            let weights = seeds.weights().at(step);
+            readings.criterion += weights.criterion;
+            readings.loss = weights.loss;
+        }
+        for (slot, direction) in self.group().enumerate() {
+            if let Slots::Store(store) = &mut self.slots {
+                let loaded = store.load(slot, self.last);
+                loaded.map_err(|_| Error::Store { slot })?;
+            }
+            let dx = match &self.slots {
+                Slots::Memory(memory) => self.shape.read(memory, slot).0,
+                Slots::Store(_) => &*self.last,
+            };
+            if let Some(entry) = self.theta_spare.get_mut(direction) {
+                *entry = S::ONE;
+            }
+            let at = Point {
+                theta,
+                x: self.here,
+                t: self.problem.time(step),
+            };
+            let along = Direction {
+                theta: self.theta_spare,
+                x: dx,
+                t: S::ZERO,
+            };
+            let reading = if at_end {
+                self.sweep.count.pushforward += 1;
+                let (tape, _) = split(self.record_here, system.dims().tape);
+                system.pushforward(at, tape, along, self.temporary, self.scratch)
+            } else {
+                self.sweep.count.pushforward += I::STAGES;
+                let temporaries = [&mut *self.rate, &mut *self.spare];
+                plan.integrator.push(
+                    system,
+                    at,
+                    self.record_here,
+                    along,
+                    self.temporary,
+                    temporaries,
+                    self.scratch,
+                )
+            };
+            if let Some(entry) = self.theta_spare.get_mut(direction) {
+                *entry = S::ZERO;
+            }
+            let mut sums = self.theta_bar.iter_mut().chain(self.lambda.iter_mut());
+            if let Some(sum) = sums.nth(direction) {
+                // A direction that J does not see may be infinite without harm: zero seeds add nothing.
+                if readings.criterion != S::ZERO {
+                    *sum += readings.criterion * reading.criterion;
+                }
+                if readings.loss != S::ZERO {
+                    *sum += readings.loss * reading.loss;
+                }
+            }
+            if !at_end {
+                self.save(slot)?;
+            }
+        }
+        Ok(())
+    }
+}
