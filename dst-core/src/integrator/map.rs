@@ -34,6 +34,7 @@ impl Map {
 
 impl<S: Scalar> Integrator<S> for Map {
     const STAGES: usize = 1;
+    const KIND: usize = 1;
     const MAP: bool = true;
 
     #[inline(always)]

@@ -28,6 +28,9 @@ pub trait Integrator<S: Scalar>: Copy {
     /// [`step`](Self::step) is not called, and [`pull`](Self::pull) finds λ in the first temporary and anything in its place.
     const MAP: bool = false;
 
+    /// Tells methods with the same number of stages apart: a run that one of them has begun is refused by the others.
+    const KIND: usize = 0;
+
     /// h
     fn step_size(&self) -> S;
 

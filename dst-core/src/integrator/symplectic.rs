@@ -50,6 +50,7 @@ fn kick_and_drift<S: Scalar>(h: S, from: &[S], rate: &[S], next: &mut [S]) {
 
 impl<S: Scalar> Integrator<S> for SymplecticEuler<S> {
     const STAGES: usize = 1;
+    const KIND: usize = 2;
 
     fn step_size(&self) -> S {
         self.h

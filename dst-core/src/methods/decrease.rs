@@ -106,12 +106,17 @@ impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
             criterion: S::ZERO,
             loss: seed.loss + last(w_next_bar) - seed.criterion,
         };
-        let bar = Bar {
+        // The inner time is h·t.
+        let mut inner_t_bar = S::ZERO;
+        let inner_bar = Bar {
             theta: bar.theta,
             x: x_bar,
-            t: bar.t,
+            t: bar.t.is_some().then_some(&mut inner_t_bar),
         };
-        self.inner.pullback(inner, tape, seed, bar, scratch);
+        self.inner.pullback(inner, tape, seed, inner_bar, scratch);
+        if let Some(t_bar) = bar.t {
+            *t_bar += self.h * inner_t_bar;
+        }
     }
 
     fn pushforward(

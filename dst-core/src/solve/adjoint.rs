@@ -18,14 +18,14 @@
 use core::mem::{swap, take};
 
 use super::crossing::{LastStep, Resolved, Seeds, Weights};
-use super::memory::{Book, Known, NONE, Phase, Stage, Sweep, View, Work, Workspace};
+use super::memory::{Book, Kept, Known, NONE, Phase, Stage, Sweep, View, Work, Workspace};
 use super::plan::{Mode, Problem};
 use super::{Crossing, Cursor, Evaluations, Gradient, Progress, StopTime};
 use crate::checkpoint::{Action, Mark, Reversal, Shape, Slots, optimum};
 use crate::error::{Argument, Error};
 use crate::integrator::Integrator;
 use crate::scalar::Scalar;
-use crate::slices::{all_finite, clear, split, split_mut};
+use crate::slices::{all_finite, clear, copy, split, split_mut};
 use crate::system::{Bar, Direction, Point, Reading, Seed, System};
 
 /// The way in which dJ/dt is formed: by one pullback, or by one pushforward along −A.
@@ -200,14 +200,16 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             Phase::Reached => work.cursor.entry,
             _ => return Err(Error::NotStopped { steps }),
         };
-        self.begin(work, end, crossing.is_some());
+        // The result of the last sweep is given up, even if this one cannot begin.
+        work.cursor.stage = Stage::Before;
+        self.begin(work, end, crossing.is_some())?;
         work.cursor.stage = stage;
         Ok(())
     }
 
     /// A sweep that begins at x_end, behind the run or over what the last sweep left.
     #[inline(always)]
-    fn begin(&self, work: &mut Work<'_, S>, end: usize, stopped: bool) {
+    fn begin(&self, work: &mut Work<'_, S>, end: usize, stopped: bool) -> Result<(), Error> {
         let in_place = work.in_place();
         let marks = &mut *work.marks;
         let last_end = work.cursor.end();
@@ -225,21 +227,31 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 sweep.known = Known::Record;
                 sweep.at_hand = end == steps;
                 sweep.flipped = steps & 1 == 1;
-                (sweep.replaced, sweep.directions) = (false, false);
+                sweep.replaced = false;
+                // While no slot has been used twice, x_k lies in slot k. A store gets x_k when x_{k+1} is left.
+                sweep.kept = match work.slots {
+                    Slots::Store(_) if steps < 2 => Kept::Nothing,
+                    _ if steps <= marks.len() => Kept::All,
+                    _ => Kept::Start,
+                };
                 schedule.reverse(marks, steps)
             }
             Book::Backward(_) => {
-                // While no slot has been used twice, x_k lies in slot k; x_0 does in any case.
-                let kept = match work.slots {
-                    _ if sweep.directions => 1,
-                    Slots::Memory(_) if steps <= in_place => end,
-                    Slots::Store(_) if steps <= marks.len() => end.min(steps.wrapping_sub(1)),
+                if sweep.kept == Kept::Nothing {
+                    copy(work.temporary, self.x0);
+                    let saved = work.slots.save(work.shape, 0, work.temporary, &mut []);
+                    saved.map_err(|_| Error::Store { slot: 0 })?;
+                    sweep.kept = Kept::Start;
+                }
+                let kept = match (sweep.kept, in_place) {
+                    (Kept::All, 0) => end.min(steps.wrapping_sub(1)),
+                    (Kept::All, _) => end,
                     _ => 1,
                 };
                 (sweep.step, sweep.to, sweep.here) = (NONE, NONE, NONE);
                 sweep.known = Known::State;
                 sweep.at_hand &= end == last_end;
-                Reversal::again(marks, kept.max(1), end)
+                Reversal::again(marks, kept, end)
             }
         };
         if !sweep.at_hand {
@@ -255,6 +267,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             pushforward: 0,
         };
         *book = Book::Backward(reversal);
+        Ok(())
     }
 
     /// The finished gradient.
@@ -446,6 +459,13 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         seeds: &Seeds<S, W>,
         left: &mut usize,
     ) -> Result<(), Error> {
+        if !self.sweep.at_hand && self.end == 0 {
+            // Nothing to reverse, and x_0 need not be computed.
+            copy(self.next, self.problem.x0);
+            self.arrive();
+            *left = left.saturating_sub(1);
+            return Ok(());
+        }
         let operation = if !self.sweep.at_hand && self.is_placed() {
             // The working state is x_{end−1}, and x_end is still to be computed from it.
             self.sweep.known = Known::State;

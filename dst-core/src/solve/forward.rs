@@ -177,7 +177,8 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let dims = self.system.dims();
         let h = plan.integrator.step_size();
         let mix = |print: u32, word: u64| {
-            let word = (word as u32) ^ ((word >> 32) as u32);
+            // The halves are weighed, so that all ones are not the same as all zeros.
+            let word = (word as u32) ^ ((word >> 32) as u32).wrapping_mul(0x85eb_ca6b);
             (print.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b1)
         };
         let print = mix(0, view.rows.len() as u64);
@@ -188,7 +189,8 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let print = mix(print, dims.params as u64);
         let print = mix(print, dims.tape as u64);
         let print = mix(print, dims.scratch as u64);
-        let print = mix(print, I::STAGES as u64);
+        let method = I::STAGES | I::KIND << 8 | usize::from(plan.x0_gradient) << 16;
+        let print = mix(print, method as u64);
         let print = mix(print, plan.max_steps as u64);
         let print = mix(print, plan.stay as u64);
         let print = mix(print, plan.epsilon.bits());

@@ -333,6 +333,17 @@ pub(crate) enum Known {
     Next,
 }
 
+/// The states in the slots that a further sweep can begin from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// None: directions have lain in the slots, or the run was too short to save one.
+    Nothing,
+    /// x_0, in slot 0.
+    Start,
+    /// x_k in slot k, for all steps of the run.
+    All,
+}
+
 /// The numbers of a differentiation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sweep<S> {
@@ -360,8 +371,7 @@ pub(crate) struct Sweep<S> {
     pub(crate) flipped: bool,
     /// λ and the spare row have changed places.
     pub(crate) replaced: bool,
-    /// Directions have lain in the slots: all states in them but x_0 are lost.
-    pub(crate) directions: bool,
+    pub(crate) kept: Kept,
 }
 
 impl<S: Scalar> Cursor<S> {
@@ -399,7 +409,7 @@ impl<S: Scalar> Cursor<S> {
                 seeded: false,
                 flipped: false,
                 replaced: false,
-                directions: false,
+                kept: Kept::Nothing,
             },
         }
     }

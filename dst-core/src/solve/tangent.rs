@@ -11,7 +11,7 @@ use core::ops::Range;
 use super::Progress;
 use super::adjoint::{SlopeBy, Sweeper, next_stage};
 use super::crossing::{Seeds, Weights};
-use super::memory::{NONE, Stage, Workspace};
+use super::memory::{Kept, NONE, Stage, Workspace};
 use super::plan::Problem;
 use crate::checkpoint::Slots;
 use crate::error::{Argument, Error};
@@ -44,11 +44,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             seeds.time_weight(),
         )?;
         let (mut sweeper, stage) = Sweeper::new(*self, work)?;
-        let mut progress = sweeper.go_along(seeds, budget);
-        if !matches!(progress, Ok(Progress::Running { .. })) {
-            // A sweep back would begin from x_0.
-            progress = progress.and(sweeper.restore().map(|()| Progress::Done));
-        }
+        let progress = sweeper.go_along(seeds, budget);
         *stage = next_stage(Stage::Tangent, progress);
         progress
     }
@@ -121,7 +117,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         }
         self.sweep.step = 0;
         self.sweep.here = NONE;
-        self.sweep.directions = true;
+        self.sweep.kept = Kept::Nothing;
         self.sweep.at_hand = false;
         copy(self.here, self.problem.x0);
         for (slot, direction) in self.group().enumerate() {
@@ -131,15 +127,6 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
                 *entry = S::ONE;
             }
             self.save(slot)?;
-        }
-        Ok(())
-    }
-
-    /// Puts x_0 back into its slot, where a direction may lie.
-    fn restore(&mut self) -> Result<(), Error> {
-        if self.sweep.directions {
-            copy(self.temporary, self.problem.x0);
-            self.save(0)?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use dst_core::solve::{Borrowed, Cursor};
 use dst_core::system::{Derived, Dual};
 use dst_core::{
     Crossing, Error, Euler, Formula, HeapMemory, Heun, Integrator, Map, Memory, Mode, Plan,
-    Problem, Progress, Rk4, Scalar, Seeds, Status, SymplecticEuler, System,
+    Problem, Progress, Reading, Rk4, Scalar, Seeds, Status, SymplecticEuler, System,
 };
 use dst_models::Quadratic;
 use dst_tests::{Steps, bits_of, heap, until_done};
@@ -353,6 +353,30 @@ fn one_fault_never_gives_a_wrong_gradient() {
     check("RK4", &flow, Rk4::new(0.01));
     check("symplectic", &flow, SymplecticEuler::new(0.01));
     check("map", &mapped(0.01), Map);
+}
+
+/// A run that has made no step has a gradient too: of weights at x_0, after a fault as before it.
+#[test]
+fn a_fault_before_the_first_step() {
+    let flow = Derived::<_, 4, 2>::new(Clocked);
+    let seeds = Seeds::weighted(|_| Reading::criterion(2.0));
+    for fail_at in 1..=3 {
+        let mut store = Pages::failing(fail_at, false);
+        let plan = Plan::new(Euler::new(0.01), 0.0);
+        over_a_store(plan, &flow, 2, &mut store, |problem, memory| {
+            problem.advance(memory, 0).unwrap();
+            for _ in 0..3 {
+                let _ = problem.tangent(memory, seeds, usize::MAX);
+                match until_done(|| problem.adjoint(memory, seeds, 1)) {
+                    Ok(()) => {
+                        let found = problem.gradient(memory).unwrap();
+                        assert_eq!((found.steps, found.x0), (0, &[0.002, 2.0, 0.0, 0.0][..]));
+                    }
+                    Err(error) => assert!(matches!(error, Error::Store { .. }), "{error}"),
+                }
+            }
+        });
+    }
 }
 
 /// (slots, records, budget)

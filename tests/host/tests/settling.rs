@@ -45,7 +45,7 @@ fn criteria<I: Integrator<f64>, Y: System<f64>>(
     let mut seen = vec![];
     problem
         .watch(&mut memory, usize::MAX, |_, reading| {
-            seen.push(reading.criterion)
+            seen.push(reading.criterion);
         })
         .unwrap();
     seen
