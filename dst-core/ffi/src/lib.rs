@@ -8,7 +8,7 @@
 //! | `arguments` | pointers from C: NULL, alignment, overlap; then slices |
 //! | `callbacks` | the C functions of a problem as a [`dst_core::System`], of an objective as a [`dst_core::Objective`] |
 //! | `object` | the layout of a workspace: seal, copies of the arguments, cursor, marks, numbers |
-//! | `run`, `stepper` | a run with its gradients |
+//! | `run`, `method` | a run with its gradients |
 //! | `ola`, `window` | the adaptive methods |
 //! | `exports` | every `dst_*_f32` and `dst_*_f64`, from one macro |
 //!
@@ -28,11 +28,11 @@ mod arguments;
 mod callbacks;
 #[allow(rustdoc::broken_intra_doc_links)] // written for the header, where [n] is a length
 mod exports;
+mod method;
 mod object;
 mod ola;
 mod run;
 mod status;
-mod stepper;
 #[allow(rustdoc::broken_intra_doc_links)] // the same
 mod types;
 mod window;

@@ -310,8 +310,17 @@ impl<'a, K: Kind> Entered<'a, K> {
     ///
     /// # Safety
     /// The handle is NULL or leads to a workspace, of any kind. The output is not looked at.
-    #[inline(never)]
     pub(crate) unsafe fn open<T>(handle: *mut K, output: *mut T) -> Outcome<Self> {
+        // SAFETY: as promised.
+        unsafe { Self::open_for(handle, present(output), Span::of(output, 1)) }
+    }
+
+    /// The same for an output of any type: compiled once for all of them.
+    ///
+    /// # Safety
+    /// As for [`open`](Self::open).
+    #[inline(never)]
+    unsafe fn open_for(handle: *mut K, is_present: Outcome<()>, output: Span) -> Outcome<Self> {
         let object = handle.cast::<Object<K>>();
         // SAFETY: of a workspace of any kind the seal can be read. If it is the seal of this kind, and no call is under way, the
         // rest is as `place` wrote it.
@@ -322,10 +331,10 @@ impl<'a, K: Kind> Entered<'a, K> {
                 return Err(dst_status::DST_ERROR_NOT_INITIALISED);
             }
             present(object)?;
-            present(output)?;
+            is_present?;
             let area = Area::new::<K>(&(*object).given, &(*object).options)?;
             let entered = Self::new(object, &area, seal.open(kind::<K>()));
-            apart(&[Span::of(output, 1)], &[entered.span])?;
+            apart(&[output], &[entered.span])?;
             Ok(entered)
         }
     }

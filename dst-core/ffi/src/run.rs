@@ -5,13 +5,13 @@ use core::marker::PhantomData;
 
 use dst_core::checkpoint::Slots;
 use dst_core::solve::{Borrowed, Cursor, StopTime};
-use dst_core::{Crossing, Error, Gradient, Heun, Integrator, Plan, Progress, Rk4, Scalar, Status};
+use dst_core::{Crossing, Error, Gradient, Integrator, Plan, Progress, Scalar, Status};
 
 use crate::arguments::{Span, apart, hand_over, optional, present, read};
 use crate::callbacks::Calls;
+use crate::method::Method;
 use crate::object::{Entered, Kind, Setup, cut};
 use crate::status::{Outcome, dst_status};
-use crate::stepper::OneStage;
 use crate::types::{
     Iterate, Options, Problem, Seeds, Sensitivity, dst_crossing, dst_integrator, dst_mode,
     dst_progress,
@@ -19,14 +19,14 @@ use crate::types::{
 
 /// What a small library leaves out. Constants, not `cfg` on the code: all of it is always compiled and checked, and what cannot
 /// be reached is not linked.
-const HIGHER_ORDER: bool = cfg!(feature = "higher-order");
+pub(crate) const HIGHER_ORDER: bool = cfg!(feature = "higher-order");
 const WITH_TANGENT: bool = cfg!(feature = "tangent");
 
 // Choices as C passes them.
-const EULER: i32 = dst_integrator::DST_EULER as i32;
-const HEUN: i32 = dst_integrator::DST_HEUN as i32;
-const RK4: i32 = dst_integrator::DST_RK4 as i32;
-const SYMPLECTIC: i32 = dst_integrator::DST_SYMPLECTIC as i32;
+pub(crate) const EULER: i32 = dst_integrator::DST_EULER as i32;
+pub(crate) const HEUN: i32 = dst_integrator::DST_HEUN as i32;
+pub(crate) const RK4: i32 = dst_integrator::DST_RK4 as i32;
+pub(crate) const SYMPLECTIC: i32 = dst_integrator::DST_SYMPLECTIC as i32;
 const AUTO: i32 = dst_mode::DST_AUTO as i32;
 const ADJOINT: i32 = dst_mode::DST_ADJOINT as i32;
 const TANGENT: i32 = dst_mode::DST_TANGENT as i32;
@@ -72,12 +72,12 @@ fn lengths<S: Scalar>(problem: &Problem<S>, options: &Options<S>) -> Outcome<[us
         slots,
         ..
     } = *options;
-    let stages = match options.integrator {
-        EULER | SYMPLECTIC => 1,
-        HEUN if HIGHER_ORDER => 2,
-        RK4 if HIGHER_ORDER => 4,
+    match options.integrator {
+        EULER | SYMPLECTIC => {}
+        HEUN | RK4 if HIGHER_ORDER => {}
         _ => return Err(dst_status::DST_ERROR_CHOICE),
-    };
+    }
+    let stages = Method::new(options.integrator, step).stages();
     match options.mode {
         AUTO | ADJOINT => {}
         TANGENT if WITH_TANGENT => {}
@@ -114,18 +114,6 @@ fn lengths<S: Scalar>(problem: &Problem<S>, options: &Options<S>) -> Outcome<[us
     ])
 }
 
-/// Does something with problem and memory, whatever the integrator.
-macro_rules! any {
-    ($entered:ident, $function:ident($($argument:expr),*)) => {{
-        let Options { integrator, step, .. } = *$entered.options;
-        match integrator {
-            HEUN if HIGHER_ORDER => $function($entered, Heun::new(step), $($argument),*),
-            RK4 if HIGHER_ORDER => $function($entered, Rk4::new(step), $($argument),*),
-            _ => $function($entered, OneStage::new(integrator, step), $($argument),*),
-        }
-    }};
-}
-
 /// Memory, θ and x0, from the numbers of the workspace.
 fn parts<'b, S: Scalar>(
     entered: &'b mut Entered<'_, Run<S>>,
@@ -154,16 +142,16 @@ fn parts<'b, S: Scalar>(
     (calls, memory, [theta, x0])
 }
 
-type On<'b, S, I> = dst_core::Problem<'b, S, Calls<'b, Problem<S>>, I>;
+type On<'b, S> = dst_core::Problem<'b, S, Calls<'b, Problem<S>>, Method<S>>;
 
 /// The problem, made anew, and its memory.
 #[inline(never)]
-fn problem<'b, S: Scalar, I: Integrator<S>>(
+fn problem<'b, S: Scalar>(
     entered: &'b mut Entered<'_, Run<S>>,
-    integrator: I,
-) -> Result<(On<'b, S, I>, Borrowed<'b, S>), Error> {
+) -> Result<(On<'b, S>, Borrowed<'b, S>), Error> {
     let options = entered.options;
-    let mut plan = Plan::new(integrator, options.epsilon)
+    let method = Method::new(options.integrator, options.step);
+    let mut plan = Plan::new(method, options.epsilon)
         .at_most(options.max_steps)
         .staying(options.staying)
         .from_time(options.start_time);
@@ -174,21 +162,17 @@ fn problem<'b, S: Scalar, I: Integrator<S>>(
     Ok((plan.on(calls, theta, x0)?, memory))
 }
 
-fn start<S: Scalar, I: Integrator<S>>(
-    entered: &mut Entered<'_, Run<S>>,
-    integrator: I,
-) -> Result<(), Error> {
-    let (problem, mut memory) = problem(entered, integrator)?;
+fn start<S: Scalar>(entered: &mut Entered<'_, Run<S>>) -> Result<(), Error> {
+    let (problem, mut memory) = problem(entered)?;
     problem.start(&mut memory)
 }
 
 #[inline(never)]
-fn forward<S: Scalar, I: Integrator<S>>(
+fn forward<S: Scalar>(
     entered: &mut Entered<'_, Run<S>>,
-    integrator: I,
     budget: usize,
 ) -> Result<dst_progress, Error> {
-    let (problem, mut memory) = problem(entered, integrator)?;
+    let (problem, mut memory) = problem(entered)?;
     Ok(match problem.advance(&mut memory, budget)? {
         Status::Running(_) => dst_progress::DST_RUNNING,
         Status::Reached(_) => dst_progress::DST_REACHED,
@@ -197,11 +181,8 @@ fn forward<S: Scalar, I: Integrator<S>>(
     })
 }
 
-fn look<S: Scalar, I: Integrator<S>>(
-    entered: &mut Entered<'_, Run<S>>,
-    integrator: I,
-) -> Result<Iterate<S>, Error> {
-    let (problem, memory) = problem(entered, integrator)?;
+fn look<S: Scalar>(entered: &mut Entered<'_, Run<S>>) -> Result<Iterate<S>, Error> {
+    let (problem, memory) = problem(entered)?;
     let now = problem.iterate(&memory)?;
     Ok(Iterate {
         steps: now.steps,
@@ -218,14 +199,13 @@ fn look<S: Scalar, I: Integrator<S>>(
 
 /// Returns the work that is left; zero if there is none.
 #[inline(never)]
-fn backward<S: Scalar, I: Integrator<S>>(
+fn backward<S: Scalar>(
     entered: &mut Entered<'_, Run<S>>,
-    integrator: I,
     (seeds, crossing): (&Seeds<S>, Crossing),
     budget: usize,
 ) -> Result<usize, Error> {
     let (calls, mode) = (entered.calls, entered.options.mode);
-    let (problem, mut memory) = problem(entered, integrator)?;
+    let (problem, mut memory) = problem(entered)?;
     // A window is a matter of the adjoint.
     let tangent = WITH_TANGENT
         && match mode {
@@ -251,12 +231,11 @@ fn backward<S: Scalar, I: Integrator<S>>(
 
 /// # Safety
 /// The pointers of the result have been checked.
-unsafe fn deliver<S: Scalar, I: Integrator<S>>(
+unsafe fn deliver<S: Scalar>(
     entered: &mut Entered<'_, Run<S>>,
-    integrator: I,
     result: *mut Sensitivity<S>,
 ) -> Result<(), Error> {
-    let (problem, memory) = problem(entered, integrator)?;
+    let (problem, memory) = problem(entered)?;
     let Gradient {
         steps,
         state,
@@ -369,7 +348,7 @@ unsafe fn begin<'a, S: Scalar>(
             .for_each(|(own, given)| *own = *given);
     }
     let entered = &mut run;
-    any!(entered, start())?;
+    start(entered)?;
     Ok(run)
 }
 
@@ -406,7 +385,7 @@ pub(crate) unsafe fn advance<S: Scalar>(
     unsafe {
         let entered = &mut Entered::open(run, progress)?;
         entered.calls.judge(Ok(()))?;
-        let outcome = any!(entered, forward(budget));
+        let outcome = forward(entered, budget);
         progress.write(entered.calls.judge(outcome)? as i32);
     }
     Ok(())
@@ -418,7 +397,7 @@ pub(crate) unsafe fn iterate<S: Scalar>(run: *mut Run<S>, iterate: *mut Iterate<
     // SAFETY: as promised; `iterate` is present, and apart from the run.
     unsafe {
         let entered = &mut Entered::open(run, iterate)?;
-        iterate.write(any!(entered, look())?);
+        iterate.write(look(entered)?);
     }
     Ok(())
 }
@@ -437,7 +416,7 @@ pub(crate) unsafe fn differentiate<S: Scalar>(
         apart(&[Span::of(remaining, 1)], &[Span::of(seeds, 1)])?;
         let (seeds, crossing) = checked(seeds, entered.options.mode)?;
         entered.calls.judge(Ok(()))?;
-        let outcome = any!(entered, backward((&seeds, crossing), budget));
+        let outcome = backward(entered, (&seeds, crossing), budget);
         remaining.write(entered.calls.judge(outcome)?);
     }
     Ok(())
@@ -453,7 +432,7 @@ pub(crate) unsafe fn gradient<S: Scalar>(
     unsafe {
         let entered = &mut Entered::open(run, result)?;
         apart(&outputs(result, entered.calls.given)?, &[entered.span])?;
-        any!(entered, deliver(result))?;
+        deliver(entered, result)?;
     }
     Ok(())
 }
@@ -481,11 +460,11 @@ pub(crate) unsafe fn sensitivity<S: Scalar>(
         apart(&outputs, &[Span::of(seeds, 1)])?;
         let (seeds, crossing) = checked(seeds, setup.options.mode)?;
         let entered = &mut begin(&setup, [theta, x0], workspace, workspace_size, &outputs)?;
-        let outcome = any!(entered, forward(usize::MAX));
+        let outcome = forward(entered, usize::MAX);
         entered.calls.judge(outcome)?;
-        let outcome = any!(entered, backward((&seeds, crossing), usize::MAX));
+        let outcome = backward(entered, (&seeds, crossing), usize::MAX);
         entered.calls.judge(outcome)?;
-        any!(entered, deliver(result))?;
+        deliver(entered, result)?;
     }
     Ok(())
 }

@@ -33,9 +33,20 @@ impl Map {
 }
 
 impl<S: Scalar> Integrator<S> for Map {
-    const STAGES: usize = 1;
-    const KIND: usize = 1;
-    const MAP: bool = true;
+    #[inline(always)]
+    fn stages(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn kind(&self) -> u8 {
+        0
+    }
+
+    #[inline(always)]
+    fn is_map(&self) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn step_size(&self) -> S {

@@ -21,15 +21,18 @@ use crate::system::{Dims, Direction, Point, Reading, System};
 
 /// A one-step method with its transpose and tangent.
 pub trait Integrator<S: Scalar>: Copy {
-    /// Evaluations of the rate per step; the first is shared with the stopping check.
-    const STAGES: usize;
+    /// Evaluations of the rate per step; the first is shared with the stopping check. At least one.
+    fn stages(&self) -> usize;
+
+    /// A number that no other method has: a run that one method has begun is refused by the others.
+    fn kind(&self) -> u8;
 
     /// True for [`Map`] alone: the system's rate is the next state itself. It is then written where that state belongs,
     /// [`step`](Self::step) is not called, and [`pull`](Self::pull) finds λ in the first temporary and anything in its place.
-    const MAP: bool = false;
-
-    /// Tells methods with the same number of stages apart: a run that one of them has begun is refused by the others.
-    const KIND: usize = 0;
+    #[inline(always)]
+    fn is_map(&self) -> bool {
+        false
+    }
 
     /// h
     fn step_size(&self) -> S;

@@ -74,7 +74,15 @@ fn descend<S: Scalar>(to: &mut [S], x: &[S], h: S, k: &[S]) {
 }
 
 impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
-    const STAGES: usize = STAGES;
+    #[inline(always)]
+    fn stages(&self) -> usize {
+        STAGES
+    }
+
+    #[inline(always)]
+    fn kind(&self) -> u8 {
+        STAGES as u8
+    }
 
     #[inline(always)]
     fn step_size(&self) -> S {

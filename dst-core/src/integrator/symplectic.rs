@@ -49,8 +49,15 @@ fn kick_and_drift<S: Scalar>(h: S, from: &[S], rate: &[S], next: &mut [S]) {
 }
 
 impl<S: Scalar> Integrator<S> for SymplecticEuler<S> {
-    const STAGES: usize = 1;
-    const KIND: usize = 2;
+    #[inline(always)]
+    fn stages(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn kind(&self) -> u8 {
+        3
+    }
 
     fn step_size(&self) -> S {
         self.h

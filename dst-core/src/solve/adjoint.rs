@@ -138,7 +138,11 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             return cost.pullback.is_none();
         };
         let view = memory.view();
-        let (n, s, stages) = (view.cursor.steps, view.marks.len(), I::STAGES);
+        let (n, s, stages) = (
+            view.cursor.steps,
+            view.marks.len(),
+            self.plan.integrator.stages(),
+        );
         let record = dims.record_len(stages);
         let evaluations = n.saturating_mul(stages).saturating_add(1);
         // Recomputed steps, records that were not kept, and the pullbacks themselves.
@@ -169,7 +173,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     }
 
     /// Begins a differentiation, unless this one is under way.
-    #[inline(always)]
+    #[inline]
     pub(super) fn open(
         &self,
         work: &mut Work<'_, S>,
@@ -223,7 +227,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 let before = steps.wrapping_sub(1);
                 (sweep.step, sweep.to) = (before, before);
                 (sweep.here, sweep.last) = (slot(before), slot(steps));
-                sweep.roles = roles(steps, in_place, I::MAP);
+                sweep.roles = roles(steps, in_place, self.plan.integrator.is_map());
                 sweep.known = Known::Record;
                 sweep.at_hand = end == steps;
                 sweep.flipped = steps & 1 == 1;
@@ -262,7 +266,9 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         sweep.stop = Resolved::NONE;
         sweep.seeds = [S::ZERO; 3];
         sweep.count = Evaluations {
-            rate: steps.saturating_mul(I::STAGES).saturating_add(1),
+            rate: steps
+                .saturating_mul(self.plan.integrator.stages())
+                .saturating_add(1),
             pullback: 0,
             pushforward: 0,
         };
@@ -271,7 +277,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     }
 
     /// The finished gradient.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn answer<'m>(&self, view: View<'m, S>) -> Result<Gradient<'m, S>, Error> {
         self.same(&view)?;
         let Cursor {
@@ -340,7 +346,7 @@ pub(super) fn next_stage(now: Stage, progress: Result<Progress, Error>) -> Stage
 }
 
 impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm, S, Y, I> {
-    #[inline(always)]
+    #[inline]
     pub(super) fn new(
         problem: Problem<'p, S, Y, I>,
         work: Work<'m, S>,
@@ -412,7 +418,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     }
 
     /// The sweep: at most `budget` operations.
-    #[inline(always)]
+    #[inline]
     fn go_back<W: Weights<S>>(
         &mut self,
         seeds: Seeds<S, W>,
@@ -459,14 +465,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         seeds: &Seeds<S, W>,
         left: &mut usize,
     ) -> Result<(), Error> {
-        if !self.sweep.at_hand && self.end == 0 {
-            // Nothing to reverse, and x_0 need not be computed.
-            copy(self.next, self.problem.x0);
-            self.arrive();
-            *left = left.saturating_sub(1);
-            return Ok(());
-        }
-        let operation = if !self.sweep.at_hand && self.is_placed() {
+        let operation = if !self.sweep.at_hand && (self.is_placed() || self.end == 0) {
             // The working state is x_{end−1}, and x_end is still to be computed from it.
             self.sweep.known = Known::State;
             Operation::Arrive
@@ -484,12 +483,18 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                 Action::Pull { step } => Operation::Pull(step),
             }
         };
-        // In one place for all of them: it is most of the code.
-        let criterion = self.prepare(match operation {
+        let wanted = match operation {
+            Operation::Arrive if self.end == 0 => {
+                // There is no x_{−1}, and x_0 need not be computed.
+                copy(self.next, self.problem.x0);
+                Known::State
+            }
             Operation::Arrive | Operation::Advance => Known::Next,
             Operation::Save(_) if self.shape.record == 0 => Known::State,
             Operation::Save(_) | Operation::Pull(_) => Known::Record,
-        })?;
+        };
+        // In one place for all of them: it is most of the code.
+        let criterion = self.prepare(wanted)?;
         match operation {
             Operation::Arrive => {
                 *self.previous = criterion;
@@ -516,7 +521,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     }
 
     /// Takes the state of a slot as the working state.
-    #[inline(always)]
+    #[inline]
     fn load(&mut self, slot: usize, step: usize) -> Result<(), Error> {
         self.sweep.here = match &mut self.slots {
             Slots::Memory(_) => slot,
@@ -541,7 +546,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     }
 
     /// Makes x_end, which lies in the next row, the last state, and evaluates there.
-    #[inline(always)]
+    #[inline]
     fn arrive(&mut self) {
         swap(&mut self.last, &mut self.next);
         let [last, _, _, next] = &mut self.sweep.roles;
@@ -562,7 +567,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     }
 
     /// Evaluates at the working state as far as it takes, and returns J there if it had to.
-    #[inline(always)]
+    #[inline]
     fn prepare(&mut self, wanted: Known) -> Result<S, Error> {
         let enough = match wanted {
             Known::State => true,
@@ -573,7 +578,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             return Ok(S::NAN);
         }
         let reading = self.evaluate(true)?;
-        self.sweep.count.rate += I::STAGES;
+        self.sweep.count.rate += self.problem.plan.integrator.stages();
         self.sweep.known = Known::Next;
         Ok(reading.criterion)
     }
@@ -595,7 +600,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         let at = Point { theta, x, t };
         let (tape, _) = split_mut(record, system.dims().tape);
         let (reading, finite);
-        if I::MAP {
+        if self.problem.plan.integrator.is_map() {
             reading = system.rate(at, self.next, tape, self.scratch);
             finite = system.all_finite(self.next);
         } else {
@@ -614,7 +619,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     }
 
     /// λ ← (∂x_{k+1}/∂x_k)ᵀλ + seeds, θ̄ ← θ̄ + (∂x_{k+1}/∂θ)ᵀλ
-    #[inline(always)]
+    #[inline]
     fn pull<W: Weights<S>>(&mut self, step: usize, seeds: &Seeds<S, W>) -> Result<(), Error> {
         let Problem {
             system,
@@ -630,7 +635,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         }
         let slot = self.sweep.here;
         let (x, record) = self.slots.at(self.shape, slot, self.here, self.record_here);
-        if I::MAP {
+        if self.problem.plan.integrator.is_map() {
             self.sweep.replaced = !self.sweep.replaced;
             swap(&mut self.lambda, &mut self.spare);
         }
@@ -647,7 +652,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             temporaries,
             self.scratch,
         );
-        self.sweep.count.pullback += I::STAGES;
+        self.sweep.count.pullback += self.problem.plan.integrator.stages();
         if system.all_finite(self.lambda) {
             Ok(())
         } else {
@@ -665,7 +670,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     }
 
     /// Reads the stopping time off the last step. By pullback, leaves ∇J(x_N) in λ and ∂J/∂θ in θ̄.
-    #[inline(always)]
+    #[inline]
     pub(super) fn resolve<W: Weights<S>>(
         &mut self,
         seeds: &Seeds<S, W>,
@@ -695,7 +700,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             self.evaluate(false)?;
             self.sweep.count.rate += 1;
             // Of a record with stages only the first part has been written.
-            if I::STAGES == 1 || self.sweep.known == Known::Next {
+            if self.problem.plan.integrator.stages() == 1 || self.sweep.known == Known::Next {
                 self.sweep.known = Known::Record;
             }
             let (x, record) =
@@ -706,7 +711,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                 x,
                 t: self.problem.time(self.end.wrapping_sub(1)),
             };
-            let (rates, out) = if I::MAP {
+            let (rates, out) = if self.problem.plan.integrator.is_map() {
                 (&*self.next, &mut *self.spare)
             } else {
                 (&*self.spare, &mut *self.next)
@@ -730,7 +735,10 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             let slot = self.sweep.last;
             let (x, record) = self.slots.at(self.shape, slot, self.last, self.record_last);
             let mut rate = &*self.rate;
-            if I::MAP && slot != NONE && slot.wrapping_add(1) < self.marks.len() {
+            if self.problem.plan.integrator.is_map()
+                && slot != NONE
+                && slot.wrapping_add(1) < self.marks.len()
+            {
                 rate = self.slots.at(self.shape, slot.wrapping_add(1), rate, &[]).0;
             }
             let at = Point {
@@ -762,7 +770,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     }
 
     /// Sets λ and θ̄ from the seeds at x_end.
-    #[inline(always)]
+    #[inline]
     fn seed<W: Weights<S>>(&mut self, seeds: &Seeds<S, W>) {
         let Problem { system, theta, .. } = self.problem;
         self.sweep.seeded = true;
@@ -831,7 +839,13 @@ impl<S: Scalar> Slope<'_, S> {
     ) -> (S, S) {
         let rates = at.x.iter().zip(self.rates);
         // Along −A the state moves.
-        let rates = rates.map(|(&x, &rate)| if I::MAP { x - rate } else { rate });
+        let rates = rates.map(|(&x, &rate)| {
+            if problem.plan.integrator.is_map() {
+                x - rate
+            } else {
+                rate
+            }
+        });
         match by {
             SlopeBy::Pullback => {
                 count.pullback += 1;

@@ -116,7 +116,10 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let (slot, row) = match cursor.book {
             Book::Backward(_) => (cursor.sweep.last, usize::from(last)),
             _ if cursor.steps < in_place => (cursor.steps, 0),
-            _ => (NONE, row_of(cursor.steps, in_place, I::MAP)),
+            _ => (
+                NONE,
+                row_of(cursor.steps, in_place, self.plan.integrator.is_map()),
+            ),
         };
         let state = if slot == NONE {
             view.row(row, states)
@@ -144,12 +147,17 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     /// The lengths of the slots of a memory.
     pub(crate) fn shape(&self, view: &View<'_, S>) -> Shape {
         let (slots, numbers) = (view.marks.len(), view.slots.len());
-        slot_shape(self.system.dims(), I::STAGES, slots, numbers)
+        slot_shape(
+            self.system.dims(),
+            self.plan.integrator.stages(),
+            slots,
+            numbers,
+        )
     }
 
     #[inline(always)]
     fn carve<'m>(&self, memory: Borrowed<'m, S>) -> Result<Work<'m, S>, Error> {
-        Work::carve(memory, self.system.dims(), I::STAGES)
+        Work::carve(memory, self.system.dims(), self.plan.integrator.stages())
     }
 
     /// The memory of a run that was started with this very problem.
@@ -189,8 +197,8 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let print = mix(print, dims.params as u64);
         let print = mix(print, dims.tape as u64);
         let print = mix(print, dims.scratch as u64);
-        let method = I::STAGES | I::KIND << 8 | usize::from(plan.x0_gradient) << 16;
-        let print = mix(print, method as u64);
+        let method = u64::from(plan.integrator.kind()) << 1 | u64::from(plan.x0_gradient);
+        let print = mix(print, method);
         let print = mix(print, plan.max_steps as u64);
         let print = mix(print, plan.stay as u64);
         let print = mix(print, plan.epsilon.bits());
@@ -199,7 +207,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     }
 
     /// Steps until `end` or a stop: first those whose states lie in slots, then the others.
-    #[inline(always)]
+    #[inline]
     fn run(
         &self,
         work: &mut Work<'_, S>,
@@ -247,12 +255,12 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let Self { plan, system, .. } = *self;
         let (integrator, epsilon) = (plan.integrator, plan.epsilon);
         let dims = system.dims();
-        let record_len = dims.record_len(I::STAGES);
+        let record_len = dims.record_len(self.plan.integrator.stages());
         let in_place = work.in_place();
         let keeping = work.cursor.steps < in_place;
         // x_s, behind the last slot, is the first state that lies in a row.
         let end = if keeping { end.min(in_place) } else { end };
-        let rows = Rows::new(work, keeping, I::MAP);
+        let rows = Rows::new(work, keeping, self.plan.integrator.is_map());
         let (
             Some(theta),
             Some(mut cur),
@@ -360,7 +368,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 };
                 (free, free_record) = (row, place.1);
             }
-            let finite = if I::MAP {
+            let finite = if self.plan.integrator.is_map() {
                 system.all_finite(rate)
             } else {
                 let at = Point { theta, x: cur, t };
@@ -370,7 +378,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 break Phase::BadState;
             }
             prev = cur;
-            if I::MAP {
+            if self.plan.integrator.is_map() {
                 cur = replace(&mut rate, free);
             } else {
                 cur = free;
@@ -378,7 +386,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             if record_len > 0 {
                 if keeping && fresh.shape.record > 0 {
                     record_prev = record;
-                    record = if I::MAP {
+                    record = if self.plan.integrator.is_map() {
                         replace(&mut record_next, free_record)
                     } else {
                         free_record

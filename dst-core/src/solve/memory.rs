@@ -204,28 +204,28 @@ mod heap {
 
     impl<S: Scalar> HeapMemory<S> {
         /// For this plan and system, with this many slots; none for a run without a gradient.
-        pub fn new<I, Y>(_: &Plan<S, I>, system: &Y, slots: usize) -> Self
+        pub fn new<I, Y>(plan: &Plan<S, I>, system: &Y, slots: usize) -> Self
         where
             I: Integrator<S>,
             Y: System<S> + ?Sized,
         {
-            Self::sized::<I>(system.dims(), slots, false)
+            Self::sized(plan.integrator.stages(), system.dims(), slots, false)
         }
 
         /// The same with room for the records of the steps: no kept step is evaluated twice.
-        pub fn with_records<I, Y>(_: &Plan<S, I>, system: &Y, slots: usize) -> Self
+        pub fn with_records<I, Y>(plan: &Plan<S, I>, system: &Y, slots: usize) -> Self
         where
             I: Integrator<S>,
             Y: System<S> + ?Sized,
         {
-            Self::sized::<I>(system.dims(), slots, true)
+            Self::sized(plan.integrator.stages(), system.dims(), slots, true)
         }
 
-        fn sized<I: Integrator<S>>(dims: Dims, slots: usize, keep_records: bool) -> Self {
+        fn sized(stages: usize, dims: Dims, slots: usize, keep_records: bool) -> Self {
             Self {
-                rows: vec![S::ZERO; dims.rows_len(I::STAGES)],
+                rows: vec![S::ZERO; dims.rows_len(stages)],
                 params: vec![S::ZERO; dims.params_len()],
-                slots: vec![S::ZERO; dims.slots_len(I::STAGES, slots, keep_records)],
+                slots: vec![S::ZERO; dims.slots_len(stages, slots, keep_records)],
                 marks: vec![Mark::EMPTY; slots],
                 cursor: Cursor::new(),
             }

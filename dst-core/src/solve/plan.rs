@@ -139,7 +139,7 @@ impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
         finite(Argument::Theta, theta)?;
         finite(Argument::X0, x0)?;
         self.integrator.check(dims)?;
-        system.check(I::MAP)?;
+        system.check(self.integrator.is_map())?;
         Ok(Problem {
             plan: self,
             system,

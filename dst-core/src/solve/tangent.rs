@@ -154,7 +154,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
             let [last, rate, here, next] = &mut self.sweep.roles;
             swap(last, here);
             swap(&mut self.last, &mut self.here);
-            if I::MAP {
+            if self.problem.plan.integrator.is_map() {
                 swap(rate, next);
                 swap(&mut self.rate, &mut self.next);
             } else {
@@ -182,7 +182,11 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         } = self.problem;
         let step = self.sweep.step;
         self.evaluate(!at_end)?;
-        self.sweep.count.rate += if at_end { 1 } else { I::STAGES };
+        self.sweep.count.rate += if at_end {
+            1
+        } else {
+            self.problem.plan.integrator.stages()
+        };
         let mut readings = Reading::criterion(self.seed_at(step));
         if W::ANY {
             let weights = seeds.weights().at(step);
@@ -216,7 +220,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
                 let (tape, _) = split(self.record_here, system.dims().tape);
                 system.pushforward(at, tape, along, self.temporary, self.scratch)
             } else {
-                self.sweep.count.pushforward += I::STAGES;
+                self.sweep.count.pushforward += self.problem.plan.integrator.stages();
                 let temporaries = [&mut *self.rate, &mut *self.spare];
                 plan.integrator.push(
                     system,

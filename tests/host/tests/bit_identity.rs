@@ -222,7 +222,7 @@ fn over_a_store<I: Integrator<f64>, Y: System<f64>, T>(
 ) -> T {
     let (theta, x0) = ([1.1, 0.3], start(20, 0.01));
     let dims = system.dims();
-    let mut rows = vec![0.0; dims.rows_len(I::STAGES)];
+    let mut rows = vec![0.0; dims.rows_len(plan.integrator().stages())];
     let mut params = vec![0.0; dims.params_len()];
     let mut marks = vec![Mark::EMPTY; slots];
     let mut memory = Borrowed {

@@ -34,9 +34,15 @@ struct Watched<'l, I> {
 }
 
 impl<S: Scalar, I: Integrator<S>> Integrator<S> for Watched<'_, I> {
-    const STAGES: usize = I::STAGES;
-    const MAP: bool = I::MAP;
-
+    fn stages(&self) -> usize {
+        self.inner.stages()
+    }
+    fn kind(&self) -> u8 {
+        self.inner.kind()
+    }
+    fn is_map(&self) -> bool {
+        self.inner.is_map()
+    }
     fn step_size(&self) -> S {
         self.inner.step_size()
     }
@@ -153,7 +159,7 @@ fn check<I: Integrator<f64>, Y: System<f64>>(
     );
     let problem = plan.on(system, theta, x0).unwrap();
     let dims = system.dims();
-    let mut rows = vec![0.0; dims.rows_len(I::STAGES)];
+    let mut rows = vec![0.0; dims.rows_len(integrator.stages())];
     let mut params = vec![0.0; dims.params_len()];
     let n = {
         let mut memory = Borrowed {
@@ -172,13 +178,13 @@ fn check<I: Integrator<f64>, Y: System<f64>>(
         let count = n + spare;
         // An empty record lies nowhere.
         let kept = if records {
-            dims.record_len(I::STAGES)
+            dims.record_len(integrator.stages())
         } else {
             0
         };
         let stride = dims.states + kept;
         // What is not written is not read.
-        let mut slots = vec![f64::NAN; dims.slots_len(I::STAGES, count, records)];
+        let mut slots = vec![f64::NAN; dims.slots_len(integrator.stages(), count, records)];
         let mut marks = vec![Mark::EMPTY; count];
         let first = address(&slots);
         let place = |k: usize| first + k * stride * size;
@@ -201,7 +207,7 @@ fn check<I: Integrator<f64>, Y: System<f64>>(
             assert_eq!(address(end.state), place(n), "{what}: x_N");
             let steps = log.steps.borrow().clone();
             // A map is evaluated at x_N as well.
-            assert_eq!(steps.len(), n + usize::from(I::MAP), "{what}");
+            assert_eq!(steps.len(), n + usize::from(integrator.is_map()), "{what}");
             for (k, [x, next, record]) in steps.into_iter().enumerate() {
                 assert_eq!(x, place(k), "{what}: x_{k} is read where it is kept");
                 if k < n || spare > 1 {

@@ -251,12 +251,13 @@ fn rates<I: Integrator<f64>, Y: System<f64>>(
     counts: &Counts,
     memory: &mut HeapMemory<f64>,
     ask: Ask,
+    stages: usize,
 ) -> usize {
     let before = counts.rate.get();
     let (n, _) = sweep(problem, memory, ask, usize::MAX).unwrap();
     let rates = counts.rate.get() - before;
     let own = problem.gradient(memory).unwrap().evaluations.rate;
-    assert_eq!(own - (n * I::STAGES + 1), rates, "the engine's own count");
+    assert_eq!(own - (n * stages + 1), rates, "the engine's own count");
     rates
 }
 
@@ -285,35 +286,42 @@ impl Check for Costs {
         };
         let (_, n) = run(1, false);
         // Where there is a record, a step whose record was not kept is evaluated again.
-        let has_record = system.dims().record_len(I::STAGES) > 0;
-        let again = if has_record { I::STAGES } else { 0 };
+        let stages = plan.integrator().stages();
+        let has_record = system.dims().record_len(stages) > 0;
+        let again = if has_record { stages } else { 0 };
         for slots in [n + 1, n + 7] {
             // States and records.
             let (mut memory, _) = run(slots, true);
             for ask in [EXACT, What::Sum, What::Both, What::Window(4), What::Both] {
-                let rates = rates(problem, &counts, &mut memory, (ask, ADJOINT));
+                let rates = rates(problem, &counts, &mut memory, (ask, ADJOINT), stages);
                 assert_eq!(rates, 0, "{name}, all kept, {ask:?}");
             }
-            let rates = rates(problem, &counts, &mut memory, (HERMITE, ADJOINT));
+            let rates = rates(problem, &counts, &mut memory, (HERMITE, ADJOINT), stages);
             assert_eq!(rates, 1, "{name}: one look at x_(N-1)");
         }
         // States alone: the record of the last step is at hand in the first sweep.
         let (mut memory, _) = run(n + 1, false);
-        let first = rates(problem, &counts, &mut memory, (EXACT, ADJOINT));
+        let first = rates(problem, &counts, &mut memory, (EXACT, ADJOINT), stages);
         assert_eq!(first, (n - 1) * again, "{name}, the first sweep");
         for ask in [EXACT, What::Sum, What::Both] {
-            let rates = rates(problem, &counts, &mut memory, (ask, ADJOINT));
+            let rates = rates(problem, &counts, &mut memory, (ask, ADJOINT), stages);
             assert_eq!(rates, n * again, "{name}, states kept, {ask:?}");
         }
-        let window = rates(problem, &counts, &mut memory, (What::Window(4), ADJOINT));
+        let window = rates(
+            problem,
+            &counts,
+            &mut memory,
+            (What::Window(4), ADJOINT),
+            stages,
+        );
         assert_eq!(window, 4 * again, "{name}, a window");
         // Few slots: exactly the steps that the theory asks for.
         for slots in [1, 2, 3, 7] {
             let (mut memory, _) = run(slots, false);
             sweep(problem, &mut memory, (EXACT, ADJOINT), usize::MAX).unwrap();
             for ask in [EXACT, What::Sum, What::Both] {
-                let rates = rates(problem, &counts, &mut memory, (ask, ADJOINT));
-                let expected = advances(n, slots) * I::STAGES + n * again;
+                let rates = rates(problem, &counts, &mut memory, (ask, ADJOINT), stages);
+                let expected = advances(n, slots) * stages + n * again;
                 assert_eq!(rates, expected, "{name}, {slots} slots, {ask:?}, N = {n}");
             }
         }
@@ -343,7 +351,7 @@ fn recomputed_steps_are_the_optimum() {
             problem.complete(&mut memory).unwrap();
             let first = sweep(problem, &mut memory, (EXACT, ADJOINT), usize::MAX).unwrap();
             for ask in [EXACT, What::Sum, EXACT] {
-                let rates = rates(problem, &counts, &mut memory, (ask, ADJOINT));
+                let rates = rates(problem, &counts, &mut memory, (ask, ADJOINT), 1);
                 let expected = if n <= slots { 0 } else { advances(n, slots) };
                 assert_eq!(rates, expected, "N = {n}, {slots} slots");
             }
@@ -385,7 +393,7 @@ impl Check for OverAStore {
             let plan = plan.at_most(limit);
             let problem = plan.on(system, theta, x0).unwrap();
             for slots in [1, 2, 3, 7, 120] {
-                let mut rows = vec![0.0; dims.rows_len(I::STAGES)];
+                let mut rows = vec![0.0; dims.rows_len(plan.integrator().stages())];
                 let mut params = vec![0.0; dims.params_len()];
                 let mut marks = vec![Mark::EMPTY; slots];
                 let mut store = Pages::default();

@@ -175,7 +175,7 @@ impl<I: Integrator<f64>, Y: System<f64>> Settling<'_, I, Y> {
                         let by_hand = (Some(expected.entry), exits, expected.last);
                         assert_eq!(seen, by_hand, "{what}");
                         let forward = counts.rate.get();
-                        assert_eq!(forward, now.steps * I::STAGES + 1, "{what}");
+                        assert_eq!(forward, now.steps * self.integrator.stages() + 1, "{what}");
                         let seeds = Seeds::stop(crossing);
                         until_done(|| match mode {
                             Mode::Tangent => problem.tangent(&mut memory, seeds, budget),
@@ -228,9 +228,13 @@ impl<I: Integrator<f64>, Y: System<f64>> Settling<'_, I, Y> {
     /// Rates of a sweep: no more than a reversal of all K steps, and those of the entry.
     fn recomputed(&self, what: &str, end: End, slots: usize, records: bool, rates: usize) {
         let (k, n) = (end.last, end.entry);
-        let has_record = self.system.dims().record_len(I::STAGES) > 0;
+        let has_record = self.system.dims().record_len(self.integrator.stages()) > 0;
         // x_N and x_{N−1} again, and one look at x_{N−1} for its slope.
-        let entry = if k > n { I::STAGES + 1 } else { 0 } + 1;
+        let entry = if k > n {
+            self.integrator.stages() + 1
+        } else {
+            0
+        } + 1;
         let steps = if slots > k {
             0
         } else {
@@ -241,7 +245,7 @@ impl<I: Integrator<f64>, Y: System<f64>> Settling<'_, I, Y> {
         } else {
             0
         };
-        let most = entry + (steps + pulled) * I::STAGES;
+        let most = entry + (steps + pulled) * self.integrator.stages();
         assert!(rates <= most, "{what}: {rates} rates, at most {most}");
     }
 }

@@ -164,7 +164,7 @@ impl Run {
         let run = *self;
         let steps = run.count(plan, instance, watch)?;
         let dims = instance.system.dims();
-        let record = dims.record_len(I::STAGES);
+        let record = dims.record_len(integrator.stages());
         let (slots, per_slot) = match run.slots {
             Slots::All => (steps.max(1), dims.states + record),
             Slots::Number(count) => (count.min(steps).max(1), dims.states),

@@ -1,51 +1,53 @@
-//! Euler and symplectic Euler as one type: both make one evaluation per step, so one engine serves both.
+//! The integrators of the C library as one type: the engine is compiled once for all of them.
 
 use dst_core::{
-    Dims, Direction, Error, Euler, Integrator, Point, Reading, Scalar, SymplecticEuler, System,
+    Dims, Direction, Error, Euler, Heun, Integrator, Point, Reading, Rk4, Scalar, SymplecticEuler,
+    System,
 };
 
-use crate::types::dst_integrator;
+use crate::run::{HEUN, HIGHER_ORDER, RK4, SYMPLECTIC};
 
-/// A method with one evaluation per step.
+/// An integrator chosen at run time, with its step size.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum OneStage<S> {
-    Euler(Euler<S>),
-    Symplectic(SymplecticEuler<S>),
+pub(crate) struct Method<S> {
+    integrator: i32,
+    h: S,
 }
 
-impl<S: Scalar> OneStage<S> {
-    /// A dst_integrator of one stage, with this step size.
+impl<S> Method<S> {
+    /// A `dst_integrator` that this library has; anything else counts as Euler.
     pub(crate) fn new(integrator: i32, h: S) -> Self {
-        if integrator == dst_integrator::DST_SYMPLECTIC as i32 {
-            Self::Symplectic(SymplecticEuler::new(h))
-        } else {
-            Self::Euler(Euler::new(h))
-        }
+        Self { integrator, h }
     }
 }
 
-macro_rules! either {
+/// Calls a method of the chosen integrator.
+macro_rules! chosen {
     ($self:ident, $method:ident($($argument:expr),*)) => {
-        match $self {
-            OneStage::Euler(method) => method.$method($($argument),*),
-            OneStage::Symplectic(method) => method.$method($($argument),*),
+        match $self.integrator {
+            HEUN if HIGHER_ORDER => Heun::new($self.h).$method($($argument),*),
+            RK4 if HIGHER_ORDER => Rk4::new($self.h).$method($($argument),*),
+            SYMPLECTIC => SymplecticEuler::new($self.h).$method($($argument),*),
+            _ => Euler::new($self.h).$method($($argument),*),
         }
     };
 }
 
-impl<S: Scalar> Integrator<S> for OneStage<S> {
-    const STAGES: usize = 1;
+impl<S: Scalar> Integrator<S> for Method<S> {
+    fn stages(&self) -> usize {
+        chosen!(self, stages())
+    }
+
+    fn kind(&self) -> u8 {
+        chosen!(self, kind())
+    }
 
     fn step_size(&self) -> S {
-        either!(self, step_size())
+        self.h
     }
 
     fn check(&self, dims: Dims) -> Result<(), Error> {
-        // Not `either`: Euler's own check belongs to the trait, too.
-        match self {
-            Self::Euler(method) => Integrator::<S>::check(method, dims),
-            Self::Symplectic(method) => Integrator::<S>::check(method, dims),
-        }
+        chosen!(self, check(dims))
     }
 
     fn step<Y: System<S> + ?Sized>(
@@ -57,7 +59,7 @@ impl<S: Scalar> Integrator<S> for OneStage<S> {
         next: &mut [S],
         scratch: &mut [S],
     ) -> bool {
-        either!(self, step(system, at, rate, record, next, scratch))
+        chosen!(self, step(system, at, rate, record, next, scratch))
     }
 
     fn pull<Y: System<S> + ?Sized>(
@@ -71,7 +73,7 @@ impl<S: Scalar> Integrator<S> for OneStage<S> {
         temporaries: [&mut [S]; 3],
         scratch: &mut [S],
     ) {
-        either!(
+        chosen!(
             self,
             pull(
                 system,
@@ -96,7 +98,7 @@ impl<S: Scalar> Integrator<S> for OneStage<S> {
         temporaries: [&mut [S]; 2],
         scratch: &mut [S],
     ) -> Reading<S> {
-        either!(
+        chosen!(
             self,
             push(system, at, record, along, next, temporaries, scratch)
         )
