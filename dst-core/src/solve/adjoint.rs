@@ -17,23 +17,16 @@
 
 use core::mem::{swap, take};
 
-use super::crossing::{LastStep, Resolved, Seeds, Weights};
-use super::memory::{Book, Kept, Known, NONE, Phase, Stage, Sweep, View, Work, Workspace};
-use super::plan::{Mode, Problem};
-use super::{Crossing, Cursor, Evaluations, Gradient, Progress, StopTime};
-use crate::checkpoint::{Action, Mark, Reversal, Shape, Slots, optimum};
+use super::crossing::{Resolved, Seeds, SlopeBy, Weights};
+use super::memory::{Book, Kept, Known, NONE, Phase, Stage, Sweep, Work, Workspace};
+use super::plan::Problem;
+use super::{Crossing, Cursor, Evaluations, Progress};
+use crate::checkpoint::{Action, Mark, Reversal, Shape, Slots};
 use crate::error::{Argument, Error};
 use crate::integrator::Integrator;
 use crate::scalar::Scalar;
 use crate::slices::{all_finite, clear, copy, split, split_mut};
-use crate::system::{Bar, Direction, Point, Reading, Seed, System};
-
-/// The way in which dJ/dt is formed: by one pullback, or by one pushforward along −A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SlopeBy {
-    Pullback,
-    Pushforward,
-}
+use crate::system::{Bar, Reading, Seed, System};
 
 /// An operation that needs the working state evaluated.
 #[derive(Clone, Copy)]
@@ -75,37 +68,12 @@ pub(super) struct Sweeper<'p, 'm, S, Y: ?Sized, I> {
     /// The step at which the sweep begins.
     pub(super) end: usize,
     /// J there, and one step before.
-    criterion: &'m mut S,
-    previous: &'m mut S,
+    pub(super) criterion: &'m mut S,
+    pub(super) previous: &'m mut S,
 }
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
-    /// Differentiates what the seeds name, in at most `budget` operations: by the adjoint or by tangents, as the plan's
-    /// [`mode`](crate::Plan::mode) says.
-    ///
-    /// The first call begins a sweep and costs up to three pullbacks and one evaluation beyond its budget; the next calls,
-    /// with the same seeds, go on until it is [`Done`](Progress::Done). A call after that, or after an error, begins another
-    /// sweep over the same run. The run must have stopped if the stop is among the seeds; otherwise it may stand anywhere.
-    pub fn differentiate<M: Workspace<S> + ?Sized, W: Weights<S>>(
-        &self,
-        memory: &mut M,
-        seeds: Seeds<S, W>,
-        budget: usize,
-    ) -> Result<Progress, Error> {
-        let stage = memory.view().cursor.stage;
-        let tangent = match (stage, self.plan.mode) {
-            (Stage::Adjoint, _) | (Stage::Before | Stage::Done, Mode::Adjoint) => false,
-            (Stage::Tangent, _) | (Stage::Before | Stage::Done, Mode::Tangent) => true,
-            _ => !seeds.has_window() && self.tangent_is_cheaper(memory),
-        };
-        if tangent {
-            self.tangent(memory, seeds, budget)
-        } else {
-            self.adjoint(memory, seeds, budget)
-        }
-    }
-
-    /// The same by the adjoint, whatever the plan says. An operation is a step recomputed or a step pulled back. A step pulled
+    /// The same as [`differentiate`](Self::differentiate) by the adjoint, whatever the plan says. An operation is a step recomputed or a step pulled back. A step pulled
     /// back may have to be evaluated first, so one operation is at most one step of the integrator and its transpose.
     #[inline]
     pub fn adjoint<M: Workspace<S> + ?Sized, W: Weights<S>>(
@@ -128,48 +96,6 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let progress = sweeper.go_back(seeds, budget);
         *stage = next_stage(Stage::Adjoint, progress);
         progress
-    }
-
-    /// True if the tangent mode costs less than the adjoint. Compares the work that is left after the stop, counted in
-    /// evaluations of the rate; a system that has one of the two only gets that one.
-    pub fn tangent_is_cheaper<M: Workspace<S> + ?Sized>(&self, memory: &M) -> bool {
-        let (dims, cost) = (self.system.dims(), self.system.cost());
-        let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
-            return cost.pullback.is_none();
-        };
-        let view = memory.view();
-        let (n, s, stages) = (
-            view.cursor.steps,
-            view.marks.len(),
-            self.plan.integrator.stages(),
-        );
-        let record = dims.record_len(stages);
-        let evaluations = n.saturating_mul(stages).saturating_add(1);
-        // Recomputed steps, records that were not kept, and the pullbacks themselves.
-        let recomputed = optimum(n, s).saturating_sub(n);
-        let kept = record == 0 || view.in_place() > 0 && self.shape(&view).record == record;
-        let rerecorded = if kept { 0 } else { n };
-        let adjoint = recomputed
-            .saturating_add(rerecorded)
-            .saturating_mul(stages)
-            .saturating_add(evaluations.saturating_mul(pullback as usize));
-        let directions = self.directions();
-        let tangent = directions
-            .div_ceil(s.max(1))
-            .saturating_add(directions.saturating_mul(pushforward as usize))
-            .saturating_mul(evaluations);
-        tangent < adjoint
-    }
-
-    /// Directions of the tangent mode: one per parameter and, unless it was left out, per entry of x0.
-    pub(super) fn directions(&self) -> usize {
-        let dims = self.system.dims();
-        let states = if self.plan.x0_gradient {
-            dims.states
-        } else {
-            0
-        };
-        dims.params.saturating_add(states)
     }
 
     /// Begins a differentiation, unless this one is under way.
@@ -274,50 +200,6 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         };
         *book = Book::Backward(reversal);
         Ok(())
-    }
-
-    /// The finished gradient.
-    #[inline]
-    pub(crate) fn answer<'m>(&self, view: View<'m, S>) -> Result<Gradient<'m, S>, Error> {
-        self.same(&view)?;
-        let Cursor {
-            sweep,
-            stage: Stage::Done,
-            ..
-        } = view.cursor
-        else {
-            return Err(Error::Order);
-        };
-        let dims = self.system.dims();
-        let [last, ..] = sweep.roles;
-        let state = if sweep.last == NONE {
-            view.row(last.into(), dims.states)
-        } else {
-            view.slot(self.shape(&view), sweep.last)
-        };
-        let x0 = view.row(if sweep.replaced { 6 } else { 4 }, dims.states);
-        let (theta, _) = split(view.params, dims.params);
-        let steps = view.cursor.end();
-        let before = steps.wrapping_sub(1);
-        let Resolved {
-            fraction,
-            slope,
-            condition,
-        } = sweep.stop;
-        let h = self.plan.integrator.step_size();
-        Ok(Gradient {
-            steps,
-            state,
-            theta,
-            x0: if self.plan.x0_gradient { x0 } else { &[] },
-            stop: sweep.stopped.then(|| StopTime {
-                time: self.time(before) + fraction * h,
-                steps: S::from_count(before) + fraction,
-                epsilon_gradient: S::ONE / slope,
-                condition,
-            }),
-            evaluations: sweep.count,
-        })
     }
 }
 
@@ -554,11 +436,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         self.sweep.last = NONE;
         self.sweep.known = Known::Record;
         let problem = &self.problem;
-        let at = Point {
-            theta: problem.theta,
-            x: self.last,
-            t: problem.time(self.end),
-        };
+        let at = problem.at(self.last, self.end);
         let (tape, _) = split_mut(self.record_last, problem.system.dims().tape);
         let reading = problem.system.rate(at, self.rate, tape, self.scratch);
         *self.criterion = reading.criterion;
@@ -586,29 +464,28 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     /// Evaluates at the working state; with `step`, writes x_{k+1} to the next row. For a map the evaluation does that.
     #[inline]
     pub(super) fn evaluate(&mut self, step: bool) -> Result<Reading<S>, Error> {
-        let Problem {
-            system,
-            theta,
-            plan,
-            ..
-        } = self.problem;
+        let problem = self.problem;
         let slot = self.sweep.here;
         let (x, record) = self
             .slots
             .at_mut(self.shape, slot, self.here, self.record_here);
-        let t = self.problem.time(self.sweep.step);
-        let at = Point { theta, x, t };
-        let (tape, _) = split_mut(record, system.dims().tape);
+        let at = problem.at(x, self.sweep.step);
+        let (tape, _) = split_mut(record, problem.system.dims().tape);
         let (reading, finite);
-        if self.problem.plan.integrator.is_map() {
-            reading = system.rate(at, self.next, tape, self.scratch);
-            finite = system.all_finite(self.next);
+        if problem.plan.integrator.is_map() {
+            reading = problem.system.rate(at, self.next, tape, self.scratch);
+            finite = problem.system.all_finite(self.next);
         } else {
-            reading = system.rate(at, self.spare, tape, self.scratch);
+            reading = problem.system.rate(at, self.spare, tape, self.scratch);
             finite = !step
-                || plan
-                    .integrator
-                    .step(system, at, self.spare, record, self.next, self.scratch);
+                || problem.plan.integrator.step(
+                    problem.system,
+                    at,
+                    self.spare,
+                    record,
+                    self.next,
+                    self.scratch,
+                );
         }
         if step && !finite {
             return Err(Error::NonFinite {
@@ -621,12 +498,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     /// λ ← (∂x_{k+1}/∂x_k)ᵀλ + seeds, θ̄ ← θ̄ + (∂x_{k+1}/∂θ)ᵀλ
     #[inline]
     fn pull<W: Weights<S>>(&mut self, step: usize, seeds: &Seeds<S, W>) -> Result<(), Error> {
-        let Problem {
-            system,
-            theta,
-            plan,
-            ..
-        } = self.problem;
+        let problem = self.problem;
         let mut reading = Reading::criterion(self.seed_at(step));
         if W::ANY {
             let weights = seeds.weights().at(step);
@@ -635,15 +507,14 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         }
         let slot = self.sweep.here;
         let (x, record) = self.slots.at(self.shape, slot, self.here, self.record_here);
-        if self.problem.plan.integrator.is_map() {
+        if problem.plan.integrator.is_map() {
             self.sweep.replaced = !self.sweep.replaced;
             swap(&mut self.lambda, &mut self.spare);
         }
-        let t = self.problem.time(step);
-        let at = Point { theta, x, t };
+        let at = problem.at(x, step);
         let temporaries = [&mut *self.spare, &mut *self.next, &mut *self.temporary];
-        plan.integrator.pull(
-            system,
+        problem.plan.integrator.pull(
+            problem.system,
             at,
             record,
             reading,
@@ -652,127 +523,18 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             temporaries,
             self.scratch,
         );
-        self.sweep.count.pullback += self.problem.plan.integrator.stages();
-        if system.all_finite(self.lambda) {
+        self.sweep.count.pullback += problem.plan.integrator.stages();
+        if problem.system.all_finite(self.lambda) {
             Ok(())
         } else {
             Err(Error::NonFiniteGradient { step })
         }
     }
 
-    /// The seed that the stopping time puts on dJ_k.
-    pub(super) fn seed_at(&self, step: usize) -> S {
-        self.end
-            .checked_sub(step)
-            .and_then(|back| self.sweep.seeds.get(back))
-            .copied()
-            .unwrap_or(S::ZERO)
-    }
-
-    /// Reads the stopping time off the last step. By pullback, leaves ∇J(x_N) in λ and ∂J/∂θ in θ̄.
-    #[inline]
-    pub(super) fn resolve<W: Weights<S>>(
-        &mut self,
-        seeds: &Seeds<S, W>,
-        by: SlopeBy,
-    ) -> Result<(), Error> {
-        let Some(crossing) = seeds.crossing() else {
-            return Ok(());
-        };
-        let Problem {
-            system,
-            theta,
-            plan,
-            ..
-        } = self.problem;
-        let slopes = crossing.needs_slopes();
-        let mut last = LastStep {
-            h: plan.integrator.step_size(),
-            epsilon: plan.epsilon,
-            steps: self.end,
-            before: *self.previous,
-            after: *self.criterion,
-            slopes: (S::ZERO, S::ZERO),
-            transversality: S::NAN,
-        };
-        if slopes {
-            // A(x_{N−1}) again: the stages of the last step have overwritten it.
-            self.evaluate(false)?;
-            self.sweep.count.rate += 1;
-            // Of a record with stages only the first part has been written.
-            if self.problem.plan.integrator.stages() == 1 || self.sweep.known == Known::Next {
-                self.sweep.known = Known::Record;
-            }
-            let (x, record) =
-                self.slots
-                    .at(self.shape, self.sweep.here, self.here, self.record_here);
-            let at = Point {
-                theta,
-                x,
-                t: self.problem.time(self.end.wrapping_sub(1)),
-            };
-            let (rates, out) = if self.problem.plan.integrator.is_map() {
-                (&*self.next, &mut *self.spare)
-            } else {
-                (&*self.spare, &mut *self.next)
-            };
-            let parts = Slope {
-                rates,
-                tape: split(record, system.dims().tape).0,
-                temporary: self.temporary,
-                lambda: self.lambda,
-                theta_bar: self.theta_bar,
-                theta_spare: self.theta_spare,
-                out,
-                scratch: self.scratch,
-            };
-            last.slopes.0 = parts
-                .form(&self.problem, at, by, true, &mut self.sweep.count)
-                .0;
-        }
-        // The adjoint needs ∇J(x_N) in any case; the tangent only where the crossing asks for slopes.
-        if by == SlopeBy::Pullback || slopes {
-            let slot = self.sweep.last;
-            let (x, record) = self.slots.at(self.shape, slot, self.last, self.record_last);
-            let mut rate = &*self.rate;
-            if self.problem.plan.integrator.is_map()
-                && slot != NONE
-                && slot.wrapping_add(1) < self.marks.len()
-            {
-                rate = self.slots.at(self.shape, slot.wrapping_add(1), rate, &[]).0;
-            }
-            let at = Point {
-                theta,
-                x,
-                t: self.problem.time(self.end),
-            };
-            let (tape, _) = split(record, system.dims().tape);
-            let parts = Slope {
-                rates: rate,
-                tape,
-                temporary: self.temporary,
-                lambda: self.lambda,
-                theta_bar: self.theta_bar,
-                theta_spare: self.theta_spare,
-                out: self.spare,
-                scratch: self.scratch,
-            };
-            (last.slopes.1, last.transversality) =
-                parts.form(&self.problem, at, by, slopes, &mut self.sweep.count);
-        }
-        let (resolved, weights) = last.resolve(crossing)?;
-        let time_weight = seeds.time_weight();
-        self.sweep.stop = resolved;
-        let [last, before, first] = weights;
-        let seed = |weight: S| -weight / resolved.slope * time_weight;
-        self.sweep.seeds = [seed(last), seed(before), seed(first)];
-        Ok(())
-    }
-
     /// Sets λ and θ̄ from the seeds at x_end.
     #[inline]
     fn seed<W: Weights<S>>(&mut self, seeds: &Seeds<S, W>) {
-        let Problem { system, theta, .. } = self.problem;
+        let problem = self.problem;
         self.sweep.seeded = true;
         let [seed, ..] = self.sweep.seeds;
         for bar in [&mut *self.lambda, &mut *self.theta_bar] {
@@ -793,8 +555,8 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         }
         let slot = self.sweep.last;
         let (x, record) = self.slots.at(self.shape, slot, self.last, self.record_last);
-        let t = self.problem.time(self.end);
-        let (tape, _) = split(record, system.dims().tape);
+        let at = problem.at(x, self.end);
+        let (tape, _) = split(record, problem.system.dims().tape);
         clear(self.temporary);
         let seed = Seed {
             rate: self.temporary,
@@ -806,87 +568,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             x: self.lambda,
             t: None,
         };
-        system.pullback(Point { theta, x, t }, tape, seed, bar, self.scratch);
+        problem.system.pullback(at, tape, seed, bar, self.scratch);
         self.sweep.count.pullback += 1;
-    }
-}
-
-/// The vectors from which dJ/dt is formed.
-struct Slope<'a, S> {
-    /// What the system's `rate` wrote.
-    rates: &'a [S],
-    tape: &'a [S],
-    temporary: &'a mut [S],
-    lambda: &'a mut [S],
-    theta_bar: &'a mut [S],
-    theta_spare: &'a mut [S],
-    /// Where a pushforward writes its rate, which is not needed.
-    out: &'a mut [S],
-    scratch: &'a mut [S],
-}
-
-impl<S: Scalar> Slope<'_, S> {
-    /// dJ/dt = ∂J/∂t − ∇J·A and its transversality. By pullback, ∇J is left in λ and ∂J/∂θ in θ̄; ∂J/∂t is left out unless
-    /// `in_time`.
-    #[inline(always)]
-    fn form<Y: System<S> + ?Sized, I: Integrator<S>>(
-        self,
-        problem: &Problem<'_, S, Y, I>,
-        at: Point<'_, S>,
-        by: SlopeBy,
-        in_time: bool,
-        count: &mut Evaluations,
-    ) -> (S, S) {
-        let rates = at.x.iter().zip(self.rates);
-        // Along −A the state moves.
-        let rates = rates.map(|(&x, &rate)| {
-            if problem.plan.integrator.is_map() {
-                x - rate
-            } else {
-                rate
-            }
-        });
-        match by {
-            SlopeBy::Pullback => {
-                count.pullback += 1;
-                clear(self.temporary);
-                clear(self.lambda);
-                clear(self.theta_bar);
-                let seed = Seed {
-                    rate: self.temporary,
-                    criterion: S::ONE,
-                    loss: S::ZERO,
-                };
-                let mut t_bar = S::ZERO;
-                let bar = Bar {
-                    theta: self.theta_bar,
-                    x: self.lambda,
-                    t: in_time.then_some(&mut t_bar),
-                };
-                let system = problem.system;
-                system.pullback(at, self.tape, seed, bar, self.scratch);
-                let products = self.lambda.iter().zip(rates).map(|(&g, a)| g * a);
-                let (sum, size) = products.fold((S::ZERO, S::ZERO), |(sum, size), p| {
-                    (sum + p, size + p.abs())
-                });
-                let slope = t_bar - sum;
-                (slope, slope.abs() / (t_bar.abs() + size))
-            }
-            SlopeBy::Pushforward => {
-                count.pushforward += 1;
-                for (to, a) in self.temporary.iter_mut().zip(rates) {
-                    *to = -a;
-                }
-                clear(self.theta_spare);
-                let along = Direction {
-                    theta: self.theta_spare,
-                    x: self.temporary,
-                    t: S::ONE,
-                };
-                let system = problem.system;
-                let reading = system.pushforward(at, self.tape, along, self.out, self.scratch);
-                (reading.criterion, S::NAN)
-            }
-        }
     }
 }

@@ -1,8 +1,15 @@
-//! What a run and its differentiation give back.
+//! The results of a run and of its differentiation.
 
-use super::crossing::Condition;
+use core::mem::swap;
+
+use super::crossing::{Condition, Resolved};
+use super::memory::{Cursor, NONE, Stage, Workspace};
+use super::plan::Problem;
 use crate::error::Error;
+use crate::integrator::Integrator;
 use crate::scalar::Scalar;
+use crate::slices::{copy, split};
+use crate::system::System;
 
 /// The state of a run between two calls of [`advance`](crate::Problem::advance).
 #[derive(Clone, Copy, Debug)]
@@ -133,33 +140,6 @@ pub struct Sensitivity<'m, S> {
 }
 
 impl<'m, S: Scalar> Sensitivity<'m, S> {
-    pub(crate) fn new(
-        gradient: Gradient<'m, S>,
-        h: S,
-        theta_steps: &'m [S],
-        x0_steps: &'m [S],
-    ) -> Result<Self, Error> {
-        let Gradient {
-            steps,
-            state,
-            theta,
-            x0,
-            stop,
-            evaluations,
-        } = gradient;
-        Ok(Self {
-            steps,
-            state,
-            stop: stop.ok_or(Error::NotStopped { steps })?,
-            evaluations,
-            h,
-            theta,
-            x0,
-            theta_steps,
-            x0_steps: x0_steps.get(..x0.len()).unwrap_or_default(),
-        })
-    }
-
     /// ∂T/∂θ: what the paper writes as ∂N/∂θ. It has the unit of time.
     pub fn time_gradient(&self) -> &'m [S] {
         self.theta
@@ -188,5 +168,90 @@ impl<'m, S: Scalar> Sensitivity<'m, S> {
     /// ∂T/∂ε divided by h.
     pub fn steps_gradient_epsilon(&self) -> S {
         self.stop.epsilon_gradient / self.h
+    }
+}
+
+impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
+    /// The result of the last sweep; [`Error::Order`] before it is finished.
+    pub fn gradient<'m, M: Workspace<S> + ?Sized>(
+        &self,
+        memory: &'m M,
+    ) -> Result<Gradient<'m, S>, Error> {
+        let view = memory.view();
+        self.same(&view)?;
+        let Cursor {
+            sweep,
+            stage: Stage::Done,
+            ..
+        } = view.cursor
+        else {
+            return Err(Error::Order);
+        };
+        let dims = self.system.dims();
+        let [last, ..] = sweep.roles;
+        let state = if sweep.last == NONE {
+            view.row(last.into(), dims.states)
+        } else {
+            view.slot(self.shape(&view), sweep.last)
+        };
+        let x0 = view.row(if sweep.replaced { 6 } else { 4 }, dims.states);
+        let (theta, _) = split(view.params, dims.params);
+        let steps = view.cursor.end();
+        let before = steps.wrapping_sub(1);
+        let Resolved {
+            fraction,
+            slope,
+            condition,
+        } = sweep.stop;
+        let h = self.plan.integrator.step_size();
+        Ok(Gradient {
+            steps,
+            state,
+            theta,
+            x0: if self.plan.x0_gradient { x0 } else { &[] },
+            stop: sweep.stopped.then(|| StopTime {
+                time: self.time(before) + fraction * h,
+                steps: S::from_count(before) + fraction,
+                epsilon_gradient: S::ONE / slope,
+                condition,
+            }),
+            evaluations: sweep.count,
+        })
+    }
+
+    /// The finished gradient of a stopping time, in both units.
+    pub(crate) fn sensitivity<'m, M: Workspace<S> + ?Sized>(
+        &self,
+        memory: &'m mut M,
+    ) -> Result<Sensitivity<'m, S>, Error> {
+        let h = self.plan.integrator.step_size();
+        let mut work = self.enter(memory.view_mut())?;
+        if work.cursor.sweep.replaced {
+            swap(&mut work.lambda, &mut work.spare);
+        }
+        let pairs = [
+            (work.theta_spare, &*work.theta_bar),
+            (work.temporary, &*work.lambda),
+        ];
+        for (to, from) in pairs {
+            copy(to, from);
+            for value in to {
+                *value /= h;
+            }
+        }
+        let (view, of) = (memory.view(), self.gradient(memory)?);
+        let (_, theta_steps) = split(view.params, of.theta.len());
+        let steps = of.steps;
+        Ok(Sensitivity {
+            steps,
+            state: of.state,
+            stop: of.stop.ok_or(Error::NotStopped { steps })?,
+            evaluations: of.evaluations,
+            h,
+            theta: of.theta,
+            x0: of.x0,
+            theta_steps: split(theta_steps, of.theta.len()).0,
+            x0_steps: split(view.row(5, of.state.len()), of.x0.len()).0,
+        })
     }
 }

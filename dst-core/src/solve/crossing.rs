@@ -18,9 +18,13 @@
 
 use core::ops::Add;
 
+use super::adjoint::Sweeper;
+use super::memory::{Known, NONE};
 use crate::error::Error;
+use crate::integrator::Integrator;
 use crate::scalar::Scalar;
-use crate::system::Reading;
+use crate::slices::{clear, split};
+use crate::system::{Bar, Direction, Reading, Seed, System};
 
 /// The way in which the stopping time is read off the last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -369,6 +373,134 @@ impl<S: Scalar> LastStep<S> {
             transversality >= S::from_f64(64.0) * S::EPSILON
         };
         !(clear && crosses)
+    }
+}
+
+/// The way in which dJ/dt is formed: by one pullback, or by one pushforward along −A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SlopeBy {
+    Pullback,
+    Pushforward,
+}
+
+impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I> {
+    /// The seed that the stopping time puts on dJ_k.
+    pub(super) fn seed_at(&self, step: usize) -> S {
+        self.end
+            .checked_sub(step)
+            .and_then(|back| self.sweep.seeds.get(back))
+            .copied()
+            .unwrap_or(S::ZERO)
+    }
+
+    /// Reads the stopping time off the last step. By pullback, leaves ∇J(x_N) in λ and ∂J/∂θ in θ̄.
+    #[inline]
+    pub(super) fn resolve<W: Weights<S>>(
+        &mut self,
+        seeds: &Seeds<S, W>,
+        by: SlopeBy,
+    ) -> Result<(), Error> {
+        let Some(crossing) = seeds.crossing() else {
+            return Ok(());
+        };
+        let plan = self.problem.plan;
+        let slopes = crossing.needs_slopes();
+        let mut last = LastStep {
+            h: plan.integrator.step_size(),
+            epsilon: plan.epsilon,
+            steps: self.end,
+            before: *self.previous,
+            after: *self.criterion,
+            slopes: (S::ZERO, S::ZERO),
+            transversality: S::NAN,
+        };
+        if slopes {
+            // A(x_{N−1}) again: the stages of the last step have overwritten it.
+            self.evaluate(false)?;
+            self.sweep.count.rate += 1;
+            // Of a record with stages only the first part has been written.
+            if plan.integrator.stages() == 1 || self.sweep.known == Known::Next {
+                self.sweep.known = Known::Record;
+            }
+            (last.slopes.0, _) = self.slope(self.end.wrapping_sub(1), by, true);
+        }
+        // The adjoint needs ∇J(x_N) in any case; the tangent only where the crossing asks for slopes.
+        if by == SlopeBy::Pullback || slopes {
+            (last.slopes.1, last.transversality) = self.slope(self.end, by, slopes);
+        }
+        let (resolved, weights) = last.resolve(crossing)?;
+        self.sweep.stop = resolved;
+        self.sweep.seeds = weights.map(|w| -w / resolved.slope * seeds.time_weight());
+        Ok(())
+    }
+
+    /// dJ/dt = ∂J/∂t − ∇J·A at x_N or x_{N−1}, and its transversality. By pullback, ∇J is left in λ and ∂J/∂θ in θ̄; ∂J/∂t is
+    /// left out unless `in_time`.
+    #[inline(always)]
+    fn slope(&mut self, step: usize, by: SlopeBy, in_time: bool) -> (S, S) {
+        let problem = self.problem;
+        let map = problem.plan.integrator.is_map();
+        let (slot, row, record, mut rates) = if step == self.end {
+            (
+                self.sweep.last,
+                &*self.last,
+                &*self.record_last,
+                &*self.rate,
+            )
+        } else {
+            let rates = if map { &*self.next } else { &*self.spare };
+            (self.sweep.here, &*self.here, &*self.record_here, rates)
+        };
+        let (x, record) = self.slots.at(self.shape, slot, row, record);
+        let next = slot.wrapping_add(1);
+        if map && step == self.end && slot != NONE && next < self.marks.len() {
+            // While there are slots, a map writes x_{N+1} into the next one.
+            rates = self.slots.at(self.shape, next, rates, &[]).0;
+        }
+        // Along −A the state moves.
+        let rates = x.iter().zip(rates);
+        let rates = rates.map(|(&x, &rate)| if map { x - rate } else { rate });
+        let at = problem.at(x, step);
+        let (tape, _) = split(record, problem.system.dims().tape);
+        if by == SlopeBy::Pushforward {
+            self.sweep.count.pushforward += 1;
+            for (to, a) in self.temporary.iter_mut().zip(rates) {
+                *to = -a;
+            }
+            clear(self.theta_spare);
+            let along = Direction {
+                theta: self.theta_spare,
+                x: self.temporary,
+                t: S::ONE,
+            };
+            // The rate of change of A, which is not needed, goes where λ will be.
+            let system = problem.system;
+            let reading = system.pushforward(at, tape, along, self.lambda, self.scratch);
+            return (reading.criterion, S::NAN);
+        }
+        self.sweep.count.pullback += 1;
+        clear(self.temporary);
+        clear(self.lambda);
+        clear(self.theta_bar);
+        let seed = Seed {
+            rate: self.temporary,
+            criterion: S::ONE,
+            loss: S::ZERO,
+        };
+        let mut t_bar = S::ZERO;
+        let bar = Bar {
+            theta: self.theta_bar,
+            x: self.lambda,
+            t: in_time.then_some(&mut t_bar),
+        };
+        problem.system.pullback(at, tape, seed, bar, self.scratch);
+        let (mut sum, mut size) = (S::ZERO, S::ZERO);
+        for (&g, a) in self.lambda.iter().zip(rates) {
+            sum += g * a;
+            size += (g * a).abs();
+        }
+        let slope = t_bar - sum;
+        (slope, slope.abs() / (t_bar.abs() + size))
     }
 }
 

@@ -1,15 +1,13 @@
 //! What to run and on what: the immutable part, apart from the memory.
 
-use core::mem::swap;
-
-use super::crossing::{Crossing, Seeds};
-use super::memory::Workspace;
-use super::{Gradient, Sensitivity};
+use super::crossing::{Crossing, Seeds, Weights};
+use super::memory::{Stage, Workspace};
+use super::{Progress, Sensitivity};
+use crate::checkpoint::optimum;
 use crate::error::{Argument, Error, exact, finite};
 use crate::integrator::Integrator;
 use crate::scalar::Scalar;
-use crate::slices::{copy, split};
-use crate::system::System;
+use crate::system::{Point, System};
 
 /// The way in which a gradient is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -204,46 +202,87 @@ impl<S: Copy, Y: ?Sized, I: Copy> Clone for Problem<'_, S, Y, I> {
 impl<S: Copy, Y: ?Sized, I: Copy> Copy for Problem<'_, S, Y, I> {}
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
+    /// A state as x_k.
+    #[inline(always)]
+    pub(crate) fn at<'a>(&'a self, x: &'a [S], step: usize) -> Point<'a, S> {
+        Point {
+            theta: self.theta,
+            x,
+            t: self.time(step),
+        }
+    }
+
     /// t_k, from k itself: sums of h would drift.
     #[inline(always)]
     pub(crate) fn time(&self, step: usize) -> S {
         self.plan.t0 + S::from_count(step) * self.plan.integrator.step_size()
     }
 
-    /// The finished gradient of a stopping time, in both units.
-    pub(crate) fn sensitivity<'m, M: Workspace<S> + ?Sized>(
+    /// Differentiates what the seeds name, in at most `budget` operations: by the adjoint or by tangents, as the plan's
+    /// [`mode`](crate::Plan::mode) says.
+    ///
+    /// The first call begins a sweep and costs up to three pullbacks and one evaluation beyond its budget; the next calls,
+    /// with the same seeds, go on until it is [`Done`](Progress::Done). A call after that, or after an error, begins another
+    /// sweep over the same run. The run must have stopped if the stop is among the seeds; otherwise it may stand anywhere.
+    pub fn differentiate<M: Workspace<S> + ?Sized, W: Weights<S>>(
         &self,
-        memory: &'m mut M,
-    ) -> Result<Sensitivity<'m, S>, Error> {
-        let h = self.plan.integrator.step_size();
-        let mut work = self.enter(memory.view_mut())?;
-        if work.cursor.sweep.replaced {
-            swap(&mut work.lambda, &mut work.spare);
+        memory: &mut M,
+        seeds: Seeds<S, W>,
+        budget: usize,
+    ) -> Result<Progress, Error> {
+        let stage = memory.view().cursor.stage;
+        let tangent = match (stage, self.plan.mode) {
+            (Stage::Adjoint, _) | (Stage::Before | Stage::Done, Mode::Adjoint) => false,
+            (Stage::Tangent, _) | (Stage::Before | Stage::Done, Mode::Tangent) => true,
+            _ => !seeds.has_window() && self.tangent_is_cheaper(memory),
+        };
+        if tangent {
+            self.tangent(memory, seeds, budget)
+        } else {
+            self.adjoint(memory, seeds, budget)
         }
-        let pairs = [
-            (work.theta_spare, &*work.theta_bar),
-            (work.temporary, &*work.lambda),
-        ];
-        for (to, from) in pairs {
-            copy(to, from);
-            for value in to {
-                *value /= h;
-            }
-        }
-        let dims = self.system.dims();
-        let view = memory.view();
-        let (_, theta_steps) = split(view.params, dims.params);
-        let (theta_steps, _) = split(theta_steps, dims.params);
-        let x0_steps = view.row(5, dims.states);
-        Sensitivity::new(self.answer(view)?, h, theta_steps, x0_steps)
     }
 
-    /// The result of the last sweep; [`Error::Order`] before it is finished.
-    pub fn gradient<'m, M: Workspace<S> + ?Sized>(
-        &self,
-        memory: &'m M,
-    ) -> Result<Gradient<'m, S>, Error> {
-        self.answer(memory.view())
+    /// True if the tangent mode costs less than the adjoint. Compares the work that is left after the stop, counted in
+    /// evaluations of the rate; a system that has one of the two only gets that one.
+    pub fn tangent_is_cheaper<M: Workspace<S> + ?Sized>(&self, memory: &M) -> bool {
+        let (dims, cost) = (self.system.dims(), self.system.cost());
+        let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
+            return cost.pullback.is_none();
+        };
+        let view = memory.view();
+        let (n, s, stages) = (
+            view.cursor.steps,
+            view.marks.len(),
+            self.plan.integrator.stages(),
+        );
+        let record = dims.record_len(stages);
+        let evaluations = n.saturating_mul(stages).saturating_add(1);
+        // Recomputed steps, records that were not kept, and the pullbacks themselves.
+        let recomputed = optimum(n, s).saturating_sub(n);
+        let kept = record == 0 || view.in_place() > 0 && self.shape(&view).record == record;
+        let rerecorded = if kept { 0 } else { n };
+        let adjoint = recomputed
+            .saturating_add(rerecorded)
+            .saturating_mul(stages)
+            .saturating_add(evaluations.saturating_mul(pullback as usize));
+        let directions = self.directions();
+        let tangent = directions
+            .div_ceil(s.max(1))
+            .saturating_add(directions.saturating_mul(pushforward as usize))
+            .saturating_mul(evaluations);
+        tangent < adjoint
+    }
+
+    /// Directions of the tangent mode: one per parameter and, unless it was left out, per entry of x0.
+    pub(super) fn directions(&self) -> usize {
+        let dims = self.system.dims();
+        let states = if self.plan.x0_gradient {
+            dims.states
+        } else {
+            0
+        };
+        dims.params.saturating_add(states)
     }
 }
 

@@ -9,8 +9,8 @@ use core::mem::swap;
 use core::ops::Range;
 
 use super::Progress;
-use super::adjoint::{SlopeBy, Sweeper, next_stage};
-use super::crossing::{Seeds, Weights};
+use super::adjoint::{Sweeper, next_stage};
+use super::crossing::{Seeds, SlopeBy, Weights};
 use super::memory::{Kept, NONE, Stage, Workspace};
 use super::plan::Problem;
 use crate::checkpoint::Slots;
@@ -18,7 +18,7 @@ use crate::error::{Argument, Error};
 use crate::integrator::Integrator;
 use crate::scalar::Scalar;
 use crate::slices::{all_finite, clear, copy, split};
-use crate::system::{Direction, Point, Reading, System};
+use crate::system::{Direction, Reading, System};
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     /// The same as [`differentiate`](Self::differentiate) by tangents, whatever the plan says. An operation is a step with one group
@@ -174,12 +174,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         seeds: &Seeds<S, W>,
         at_end: bool,
     ) -> Result<(), Error> {
-        let Problem {
-            system,
-            theta,
-            plan,
-            ..
-        } = self.problem;
+        let problem = self.problem;
         let step = self.sweep.step;
         self.evaluate(!at_end)?;
         self.sweep.count.rate += if at_end {
@@ -205,11 +200,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
             if let Some(entry) = self.theta_spare.get_mut(direction) {
                 *entry = S::ONE;
             }
-            let at = Point {
-                theta,
-                x: self.here,
-                t: self.problem.time(step),
-            };
+            let at = problem.at(self.here, step);
             let along = Direction {
                 theta: self.theta_spare,
                 x: dx,
@@ -217,13 +208,15 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
             };
             let reading = if at_end {
                 self.sweep.count.pushforward += 1;
-                let (tape, _) = split(self.record_here, system.dims().tape);
-                system.pushforward(at, tape, along, self.temporary, self.scratch)
+                let (tape, _) = split(self.record_here, problem.system.dims().tape);
+                problem
+                    .system
+                    .pushforward(at, tape, along, self.temporary, self.scratch)
             } else {
                 self.sweep.count.pushforward += self.problem.plan.integrator.stages();
                 let temporaries = [&mut *self.rate, &mut *self.spare];
-                plan.integrator.push(
-                    system,
+                problem.plan.integrator.push(
+                    problem.system,
                     at,
                     self.record_here,
                     along,
