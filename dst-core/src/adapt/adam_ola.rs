@@ -65,6 +65,28 @@ pub enum OlaStatus {
     Converged,
 }
 
+impl OlaStatus {
+    /// Iterates until it has converged, at most `budget` times. The test comes before each iteration and after the last.
+    pub(super) fn within<T>(
+        budget: usize,
+        run: &mut T,
+        is_converged: impl Fn(&T) -> bool,
+        mut iterate: impl FnMut(&mut T) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        for _ in 0..budget {
+            if is_converged(run) {
+                return Ok(Self::Converged);
+            }
+            iterate(run)?;
+        }
+        Ok(if is_converged(run) {
+            Self::Converged
+        } else {
+            Self::Running
+        })
+    }
+}
+
 /// Where an adaptation stands, apart from the vectors in its memory. Plain data: with it and the memory, moved or not,
 /// [`AdamOla::from_parts`] and [`WindowedOla::from_parts`](super::WindowedOla::from_parts) go on with the same bits.
 #[derive(Clone, Copy, Debug)]
@@ -222,21 +244,13 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         if let Some(error) = self.cursor.failed {
             return Err(error);
         }
-        for _ in 0..budget {
-            if self.gradient_max() < self.cursor.config.tolerance {
-                return Ok(OlaStatus::Converged);
-            }
-            if let Err(error) = self.iterate() {
-                self.cursor.failed = Some(error);
-                return Err(error);
-            }
-        }
-        let converged = self.gradient_max() < self.cursor.config.tolerance;
-        Ok(if converged {
-            OlaStatus::Converged
-        } else {
-            OlaStatus::Running
-        })
+        let status = OlaStatus::within(budget, self, Self::is_converged, Self::iterate);
+        self.cursor.failed = status.err();
+        status
+    }
+
+    fn is_converged(&self) -> bool {
+        self.gradient_max() < self.cursor.config.tolerance
     }
 
     fn iterate(&mut self) -> Result<(), Error> {

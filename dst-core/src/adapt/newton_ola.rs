@@ -176,18 +176,11 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
     ///
     /// [`Error::NonFinite`] if the model is not finite: gradients or products that overflow.
     pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
-        for _ in 0..budget {
-            if self.gradient_max() < self.config.tolerance {
-                return Ok(OlaStatus::Converged);
-            }
-            self.iterate()?;
-        }
-        let converged = self.gradient_max() < self.config.tolerance;
-        Ok(if converged {
-            OlaStatus::Converged
-        } else {
-            OlaStatus::Running
-        })
+        OlaStatus::within(budget, self, Self::is_converged, Self::iterate)
+    }
+
+    fn is_converged(&self) -> bool {
+        self.gradient_max() < self.config.tolerance
     }
 
     fn iterate(&mut self) -> Result<(), Error> {

@@ -79,22 +79,8 @@ impl<S: Scalar> Integrator<S> for Map {
         [next_bar, ..]: [&mut [S]; 3],
         scratch: &mut [S],
     ) {
-        let seed = Seed {
-            rate: next_bar,
-            criterion: reading.criterion,
-            loss: reading.loss,
-        };
-        system.pullback_afresh(
-            at,
-            record,
-            seed,
-            Bar {
-                theta: theta_bar,
-                x: lambda,
-                t: None,
-            },
-            scratch,
-        );
+        let (seed, bar) = (Seed::new(next_bar, reading), Bar::new(theta_bar, lambda));
+        system.pullback_afresh(at, record, seed, bar, scratch);
     }
 
     #[inline]

@@ -73,6 +73,13 @@ fn descend<S: Scalar>(to: &mut [S], x: &[S], h: S, k: &[S]) {
     }
 }
 
+/// The point of a stage, `hc` later.
+#[inline(always)]
+fn stage_point<'a, S: Scalar>(at: Point<'a, S>, x: &'a [S], hc: S) -> Point<'a, S> {
+    let t = at.t + hc;
+    Point { x, t, ..at }
+}
+
 impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
     #[inline(always)]
     fn stages(&self) -> usize {
@@ -109,16 +116,7 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
             let (tape, rest) = split_mut(rest, system.dims().tape);
             stages = rest;
             descend(state, at.x, hc, rate);
-            system.rate(
-                Point {
-                    theta: at.theta,
-                    x: state,
-                    t: at.t + hc,
-                },
-                rate,
-                tape,
-                scratch,
-            );
+            system.rate(stage_point(at, state, hc), rate, tape, scratch);
             add_scaled(next, -hb, rate);
         }
         all_finite(next)
@@ -154,27 +152,11 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
                 *k = -hb * l - hc_later * s;
             }
             stage_bar.fill(S::ZERO);
-            let seed = Seed {
-                rate: k_bar,
-                criterion: S::ZERO,
-                loss: S::ZERO,
-            };
-            let bar = Bar {
-                theta: theta_bar,
-                x: stage_bar,
-                t: None,
-            };
-            system.pullback(
-                Point {
-                    theta: at.theta,
-                    x: state,
-                    t: at.t + hc,
-                },
-                tape,
-                seed,
-                bar,
-                scratch,
+            let (seed, bar) = (
+                Seed::new(k_bar, Reading::ZERO),
+                Bar::new(theta_bar, stage_bar),
             );
+            system.pullback(stage_point(at, state, hc), tape, seed, bar, scratch);
             add_scaled(sum, S::ONE, stage_bar);
             hc_later = hc;
         }
@@ -190,22 +172,8 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
             add_scaled(lambda, S::ONE, sum);
         }
         // θ first, with the old λ (in k̄); then x̄ is added to λ itself.
-        let seed = Seed {
-            rate: k_bar,
-            criterion: reading.criterion,
-            loss: reading.loss,
-        };
-        system.pullback(
-            at,
-            tape,
-            seed,
-            Bar {
-                theta: theta_bar,
-                x: lambda,
-                t: None,
-            },
-            scratch,
-        );
+        let (seed, bar) = (Seed::new(k_bar, reading), Bar::new(theta_bar, lambda));
+        system.pullback(at, tape, seed, bar, scratch);
     }
 
     #[inline]
@@ -237,17 +205,7 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
                 x: stage_direction,
                 t: along.t,
             };
-            system.pushforward(
-                Point {
-                    theta: at.theta,
-                    x: state,
-                    t: at.t + hc,
-                },
-                tape,
-                along,
-                slope,
-                scratch,
-            );
+            system.pushforward(stage_point(at, state, hc), tape, along, slope, scratch);
             add_scaled(next, -hb, slope);
         }
         reading

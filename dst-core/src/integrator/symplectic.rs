@@ -105,22 +105,8 @@ impl<S: Scalar> Integrator<S> for SymplecticEuler<S> {
             *v += self.h * q;
             *a = -self.h * *v;
         }
-        let seed = Seed {
-            rate: rate_bar,
-            criterion: reading.criterion,
-            loss: reading.loss,
-        };
-        system.pullback(
-            at,
-            record,
-            seed,
-            Bar {
-                theta: theta_bar,
-                x: lambda,
-                t: None,
-            },
-            scratch,
-        );
+        let (seed, bar) = (Seed::new(rate_bar, reading), Bar::new(theta_bar, lambda));
+        system.pullback(at, record, seed, bar, scratch);
     }
 
     fn push<Y: System<S> + ?Sized>(

@@ -558,16 +558,8 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         let at = problem.at(x, self.end);
         let (tape, _) = split(record, problem.system.dims().tape);
         clear(self.temporary);
-        let seed = Seed {
-            rate: self.temporary,
-            criterion: weights.criterion,
-            loss: weights.loss,
-        };
-        let bar = Bar {
-            theta: self.theta_bar,
-            x: self.lambda,
-            t: None,
-        };
+        let seed = Seed::new(self.temporary, weights);
+        let bar = Bar::new(self.theta_bar, self.lambda);
         problem.system.pullback(at, tape, seed, bar, self.scratch);
         self.sweep.count.pullback += 1;
     }

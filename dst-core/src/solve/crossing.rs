@@ -482,11 +482,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         clear(self.temporary);
         clear(self.lambda);
         clear(self.theta_bar);
-        let seed = Seed {
-            rate: self.temporary,
-            criterion: S::ONE,
-            loss: S::ZERO,
-        };
+        let seed = Seed::new(self.temporary, Reading::criterion(S::ONE));
         let mut t_bar = S::ZERO;
         let bar = Bar {
             theta: self.theta_bar,

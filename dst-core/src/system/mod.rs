@@ -89,6 +89,17 @@ pub struct Seed<'a, S> {
     pub loss: S,
 }
 
+impl<'a, S> Seed<'a, S> {
+    /// A cotangent of A, and those of J and f.
+    pub fn new(rate: &'a [S], reading: Reading<S>) -> Self {
+        Self {
+            rate,
+            criterion: reading.criterion,
+            loss: reading.loss,
+        }
+    }
+}
+
 /// The sums to which a pullback adds its result.
 #[derive(Debug)]
 pub struct Bar<'a, S> {
@@ -98,6 +109,13 @@ pub struct Bar<'a, S> {
     pub x: &'a mut [S],
     /// Cotangent of t, where it is wanted: only to form dJ/dt at a crossing.
     pub t: Option<&'a mut S>,
+}
+
+impl<'a, S> Bar<'a, S> {
+    /// Sums for θ and x; time is not asked for.
+    pub fn new(theta: &'a mut [S], x: &'a mut [S]) -> Self {
+        Self { theta, x, t: None }
+    }
 }
 
 /// A direction in parameters, state and time.
