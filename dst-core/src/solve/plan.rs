@@ -172,19 +172,8 @@ impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
 /// A plan on a system with θ and x0, checked. It borrows these and owns nothing, so it is made again in every tick of a control
 /// loop at no cost but the check that all numbers are finite.
 ///
-/// ```
-/// use dst_core::{Crossing, Euler, Memory, Progress, Seeds, Status, formula};
-/// # let flow = formula!(|theta: 1, x: 2, _t| [x[0], theta[0] * x[1] * 4.0], |x| x[0] * x[0] + x[1] * x[1] * 16.0);
-/// let (theta, x0) = ([0.5_f32], [1.0, 1.0]);
-/// let problem = Euler::new(0.05).until(1e-4).on(&flow, &theta, &x0)?;
-/// let mut memory = Memory::<f32, 2, 1, 6>::new();
-/// problem.start(&mut memory)?;
-/// while let Status::Running(_) = problem.advance(&mut memory, 20)? {}
-/// let seeds = Seeds::stop(Crossing::Interpolated);
-/// while let Progress::Running { .. } = problem.differentiate(&mut memory, seeds, 8)? {}
-/// assert!(problem.gradient(&memory)?.theta[0] < 0.0);
-/// # Ok::<(), dst_core::Error>(())
-/// ```
+/// [`start`](Self::start), [`advance`](Self::advance), [`differentiate`](Self::differentiate), [`gradient`](Self::gradient): in this
+/// order, as the example at the top of the [crate](crate#four-things) has them.
 #[derive(Debug)]
 pub struct Problem<'p, S, Y: ?Sized, I> {
     pub(crate) plan: Plan<S, I>,
