@@ -300,7 +300,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
     }
 
     /// The sweep: at most `budget` operations.
-    #[inline]
+    #[inline(always)]
     fn go_back<W: Weights<S>>(
         &mut self,
         seeds: Seeds<S, W>,
