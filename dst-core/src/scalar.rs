@@ -50,7 +50,7 @@ pub trait Scalar:
 
     /// The nearest number of this type; exact for `f64`.
     fn from_f64(value: f64) -> Self;
-    /// The nearest number to a count.
+    /// The nearest number to a count below 2⁶³.
     fn from_count(count: usize) -> Self;
     /// The same value in double precision, exact.
     fn to_f64(self) -> f64;
@@ -129,6 +129,9 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn from_count(count: usize) -> Self {
+                // x86-64 has an instruction for signed numbers only; the detour of unsigned ones would be made in every step.
+                #[cfg(target_pointer_width = "64")]
+                let count = count as i64;
                 count as $t
             }
             #[inline(always)]
