@@ -1,4 +1,4 @@
-//! What has no answer: one small `Copy` enum that names the argument and says what to do.
+//! Errors: one small `Copy` enum that names the argument and the remedy.
 
 use core::fmt;
 
@@ -33,7 +33,7 @@ pub enum Argument {
     Hyperparameter,
     /// The bounds of a box.
     Bounds,
-    /// The memory lent to an adaptive method.
+    /// The memory of an adaptive method.
     Memory,
     /// The matrices and vectors of a quadratic program.
     Model,
@@ -74,9 +74,9 @@ pub enum Error {
     Length {
         /// Which argument.
         argument: Argument,
-        /// How many entries it must have.
+        /// Entries that it must have.
         needed: usize,
-        /// How many it has.
+        /// Entries that it has.
         given: usize,
     },
     /// A number is out of range: h ≤ 0, ε NaN, an entry of θ or x0 that is not finite, a box that is empty.
@@ -85,7 +85,7 @@ pub enum Error {
     NoSlots,
     /// The symplectic integrator needs an even number of states: positions, then velocities.
     OddState {
-        /// How many states the system has.
+        /// States of the system.
         states: usize,
     },
     /// The state or the criterion became infinite or NaN at this step.

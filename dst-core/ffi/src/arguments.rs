@@ -58,7 +58,7 @@ pub(crate) unsafe fn hand_over<S: Copy>(to: *mut S, from: &[S]) {
     }
 }
 
-/// Where an argument lies.
+/// The bytes of an argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     start: usize,

@@ -1,6 +1,6 @@
 //! Every function of the header, for both precisions, from one macro.
 //!
-//! What a caller must guarantee is the same for all of them: a pointer is NULL or leads to what its comment says, and a
+//! The caller's obligations are the same for all of them: a pointer is NULL or leads to what its comment says, and a
 //! workspace is used by nothing else during a call. Each body passes that on.
 
 use core::ffi::c_void;

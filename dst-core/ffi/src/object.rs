@@ -93,7 +93,7 @@ pub(crate) trait Kind {
     /// The struct of callbacks.
     type Given: Given;
     type Options: Copy;
-    /// Where it stands.
+    /// Its position.
     type Cursor;
 
     /// Checks the arguments; returns the numbers of marks and of numbers that the object needs.

@@ -17,7 +17,7 @@ use crate::types::{
     dst_progress,
 };
 
-/// What a small library leaves out. Constants, not `cfg` on the code: all of it is always compiled and checked, and what cannot
+/// Parts that a small library leaves out. Constants, not `cfg` on the code: all of it is always compiled and checked, and what cannot
 /// be reached is not linked.
 pub(crate) const HIGHER_ORDER: bool = cfg!(feature = "higher-order");
 const WITH_TANGENT: bool = cfg!(feature = "tangent");

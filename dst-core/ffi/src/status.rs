@@ -34,7 +34,7 @@ statuses! {
     DST_ERROR_OVERLAP = 3, c"an output overlaps an input, the workspace or another output";
     /// The workspace has fewer bytes than dst_workspace_size (dst_ola_workspace_size, dst_window_workspace_size) says.
     DST_ERROR_WORKSPACE_TOO_SMALL = 4, c"the workspace is too small; see dst_workspace_size";
-    /// There are no states, or so many of something that their size in bytes does not fit a size_t.
+    /// There are no states, or a size in bytes does not fit a size_t.
     DST_ERROR_SIZE = 5, c"a dimension is zero or too large";
     /// The handle is not of this kind: its workspace was never initialised, holds another kind of object, or has the other
     /// precision.

@@ -149,7 +149,7 @@ pub struct Problem<S> {
     pub abort_code: *mut c_int,
 }
 
-/// How to run. Start from dst_options_default_f32 (or _f64) and change what you need.
+/// Options of a run. Start from dst_options_default_f32 (or _f64) and change what you need.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options<S> {
@@ -178,7 +178,7 @@ pub struct Options<S> {
     pub theta_only: i32,
 }
 
-/// What is differentiated, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
+/// The quantity to be differentiated, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
 /// = 0 to N, or, if time_weight is 0, to the last step of the run, which then need not have stopped. Start from
 /// dst_seeds_default_f32 (or _f64): T alone, by the interpolated crossing. NULL stands for that, too.
 #[repr(C)]
@@ -204,7 +204,7 @@ pub struct Seeds<S> {
     >,
     /// Passed to `weight`.
     pub user: *mut c_void,
-    /// Goes back through the last so many steps only (adjoint mode): the gradient "with respect to x0" is then that with respect
+    /// Goes back through the last `window` steps only (adjoint mode): the gradient "with respect to x0" is then that with respect
     /// to the state at the start of this window; SIZE_MAX.
     pub window: usize,
 }

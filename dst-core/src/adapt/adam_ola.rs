@@ -55,7 +55,7 @@ impl<S: Scalar> OlaConfig<S> {
     }
 }
 
-/// Where an adaptive run stands.
+/// The status of an adaptive run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum OlaStatus {
@@ -87,7 +87,7 @@ impl OlaStatus {
     }
 }
 
-/// Where an adaptation stands, apart from the vectors in its memory. Plain data: with it and the memory, moved or not,
+/// The scalars of an adaptive run; its vectors are in the memory. Plain data: with it and the memory, moved or not,
 /// [`AdamOla::from_parts`] and [`WindowedOla::from_parts`](super::WindowedOla::from_parts) go on with the same bits.
 #[derive(Clone, Copy, Debug)]
 pub struct OlaCursor<S> {
@@ -228,7 +228,7 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         })
     }
 
-    /// Where the run stands, apart from its memory.
+    /// The scalars of the run, to go on with later.
     pub fn cursor(&self) -> OlaCursor<S> {
         OlaCursor {
             powers: self.moments.powers,

@@ -1,6 +1,6 @@
 //! G-OLA: Adam-OLA that cannot blow up, at the same price.
 //!
-//! What goes wrong in the literal algorithm: S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k) is unbounded. Near the minimum along d_k
+//! The literal algorithm fails because S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k) is unbounded. Near the minimum along d_k
 //! the fall in the denominator vanishes, and α − η·S_k jumps to any value, also below zero: then f rises, the trigger
 //! never fires again, and nothing brings α back. A floor under α is no cure.
 //!

@@ -11,7 +11,7 @@
 //! |---|---|---|---|
 //! | [`AdamOla`] | α | 1 gradient | Algorithm 2, to the letter |
 //! | [`WindowedOla`] | α | 1 gradient + the backward sweep of a window | the exact ∂N/∂α |
-//! | [`GuardedOla`], G-OLA | ln α | 1 gradient | finite from every α₀; what goes wrong otherwise is told there |
+//! | [`GuardedOla`], G-OLA | ln α | 1 gradient | finite from every α₀; its page explains how the literal algorithm fails |
 //! | [`NewtonOla`], N-OLA | α, β₁ and momentum at once | 1 gradient + 2 Hessian-vector products | sets ∂N/∂θ to zero by a Newton step: in effect preconditioned nonlinear conjugate gradients |
 
 mod adam_ola;

@@ -335,7 +335,7 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
     pub fn gradient_max(&self) -> S {
         Optimality::ResidualMax.value(self.f, self.gradient)
     }
-    /// How far the last accepted step went along Adam's direction, in units of that direction: what α is in Adam.
+    /// Length of the last accepted step along Adam's direction, in units of that direction: the counterpart of Adam's α.
     pub fn alpha(&self) -> S {
         self.alpha
     }

@@ -19,7 +19,7 @@ pub const fn windowed_state_len(dim: usize) -> usize {
     dim.saturating_mul(3)
 }
 
-/// What one window did.
+/// The outcome of one window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Window<S> {
@@ -92,7 +92,7 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
         })
     }
 
-    /// Where the run stands, apart from its vectors.
+    /// The scalars of the run, to go on with later.
     pub fn cursor(&self) -> OlaCursor<S> {
         self.cursor
     }

@@ -72,7 +72,7 @@ pub const fn optimum(n: usize, s: usize) -> usize {
     }
 }
 
-/// How far to advance from the first of `l` steps before the next state is stored, when `a`
+/// Steps to advance from the first of `l` steps before the next state is stored, when `a`
 /// slots (the first state's included) are at hand: a place of least cost.
 ///
 /// At most `l - 1`, which leads to the last step's state, and equal to it if there is no slot

@@ -20,7 +20,7 @@ use super::binomial::{beta, repetitions, scale, split_at};
 /// No state at hand.
 const NOWHERE: usize = usize::MAX;
 
-/// What to do next with the working state.
+/// The next operation on the working state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Reverse this step; its state is the working state.
@@ -204,7 +204,7 @@ impl Reversal {
 }
 
 impl Mark {
-    /// How far to advance from this mark to the next one, of `l` steps with `a > 1` slots.
+    /// Steps to advance from this mark to the next one, of `l` steps with `a > 1` slots.
     #[inline]
     fn divide(&mut self, l: usize, a: usize, next: &mut Self) -> usize {
         if self.reps == 0 {

@@ -53,7 +53,7 @@ const NEVER: usize = usize::MAX;
 const NO_VICTIM: isize = isize::MAX / 4;
 /// Flag in a mark's `reps`: the best mark to give up, from here down, is this one.
 const HERE: u32 = 1 << 31;
-/// Among equals the deeper mark goes, in so many levels from the top, and the upper one below
+/// Among equals the deeper mark goes, in this many levels from the top, and the upper one below
 /// them: that keeps the work for many slots small.
 const TIES: usize = 32;
 

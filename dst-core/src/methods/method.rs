@@ -20,7 +20,7 @@ pub trait Update<S: Scalar, const B: usize, const C: usize> {
     /// Number of parameters θ.
     fn params(&self) -> usize;
 
-    /// Are the rule's own numbers in order, for so many variables? Asked once, when a run starts.
+    /// Refuses numbers of the rule that are out of range for this many variables. Called once, when a run starts.
     fn check(&self, dim: usize) -> Result<(), Error> {
         let _ = dim;
         Ok(())

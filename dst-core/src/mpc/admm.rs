@@ -24,14 +24,14 @@ pub struct Admm<'a, S> {
     switches: &'a [usize],
 }
 
-/// What a run of so many phases takes.
+/// Lengths of the vectors of a run with this many phases.
 pub(super) fn dims(shape: Shape, phases: usize) -> Dims {
     Dims::new(shape.states(), phases * shape.phase_params())
         .with_tape(shape.blocks * shape.rows())
         .with_scratch(shape.scratch())
 }
 
-/// Where the larger residual is attained.
+/// The entry that attains the larger residual.
 #[derive(Clone, Copy)]
 struct Worst<S> {
     ratio: S,

@@ -33,13 +33,13 @@ pub struct Controller<'a, S> {
     pub params: &'a [S],
     /// K of each phase.
     pub inverses: &'a [S],
-    /// Where phases begin.
+    /// The iterations at which phases begin.
     pub switches: &'a [usize],
     /// When a tick is solved.
     pub tolerance: Tolerance<S>,
 }
 
-/// What a tick returned.
+/// The outcome of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Outcome<S> {

@@ -54,7 +54,7 @@ impl Shape {
     }
 }
 
-/// What is the same at every tick.
+/// The part of the program that is the same at every tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Qp<'a, S> {
     /// The sizes.
@@ -138,7 +138,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
     }
 }
 
-/// What a tick brings: g and the bounds, block after block.
+/// The part that changes with the tick: g and the bounds, block after block.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance<'a, S> {
     /// g

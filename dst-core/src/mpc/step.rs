@@ -29,7 +29,7 @@ pub struct Phases<'a, S> {
 }
 
 impl<'a, S: Scalar> Phases<'a, S> {
-    /// How many; there is always one.
+    /// Their number; at least one.
     pub fn count(&self) -> usize {
         self.switches.len() + 1
     }
@@ -76,7 +76,7 @@ impl<'a, S: Scalar> Phase<'a, S> {
     }
 }
 
-/// How far an iterate is from a solution, each in units of its tolerance.
+/// Distances of an iterate from a solution, each in units of its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Residual<S> {
@@ -96,9 +96,9 @@ impl<S: Scalar> Residual<S> {
 /// A program with the data of one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Solver<'a, S> {
-    /// What is the same at every tick.
+    /// The part of the program that is the same at every tick.
     pub qp: Qp<'a, S>,
-    /// What this tick brings.
+    /// The part that changes with the tick.
     pub instance: Instance<'a, S>,
     /// 1/ε_p
     pub(crate) primal_scale: S,

@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
 use crate::solve::{Borrowed, Crossing, Cursor, Progress, Seeds, Status};
 
-/// What a tuner is at.
+/// The stage of a tuner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum TunerStage {
@@ -69,7 +69,7 @@ pub struct Tuner<'a, 'm, S> {
 }
 
 impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
-    /// Numbers of memory for these knobs and so many checkpoint slots.
+    /// Numbers of memory for these knobs and this many checkpoint slots.
     pub fn len(qp: &Qp<'_, S>, knobs: &Knobs<'_, S>, slots: usize) -> usize {
         let shape = qp.shape;
         let dims = dims(shape, knobs.phases);
@@ -166,7 +166,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         Self { cap, ..self }
     }
 
-    /// What it is at.
+    /// The stage.
     pub fn stage(&self) -> TunerStage {
         match self.stage {
             Stage::Idle => TunerStage::Idle,

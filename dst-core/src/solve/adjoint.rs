@@ -418,7 +418,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         Ok(())
     }
 
-    /// What is known of a state that was computed again, or came with its record. An empty record is trivially known.
+    /// Knowledge of a state that was computed again, or came with its record. An empty record is trivially known.
     fn known(&self, record: bool) -> Known {
         if record || self.record_here.is_empty() {
             Known::Record

@@ -37,7 +37,7 @@ pub struct Iterate<'m, S> {
     pub exits: usize,
 }
 
-/// How a run stands: a stop is a status that carries the iterate, not an error.
+/// The status of a run. A stop is a status that carries the iterate, not an error.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Status<'m, S> {
@@ -65,7 +65,7 @@ impl<'m, S: Copy> Status<'m, S> {
     }
 }
 
-/// How far a differentiation is.
+/// The progress of a differentiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Progress {

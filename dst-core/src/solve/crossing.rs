@@ -1,4 +1,4 @@
-//! What is differentiated: the stopping time, weights on J and f, or both. And from dJ to dT: four ways to read the moment at
+//! The seeds of a sweep: the stopping time, weights on J and f, or both. And from dJ to dT: four ways to read the moment at
 //! which J crosses ε.
 //!
 //! A run stops between x_{N−1}, where J > ε, and x_N, where J ≤ ε. By the implicit function theorem
@@ -61,7 +61,7 @@ impl Crossing {
     }
 }
 
-/// What is differentiated: chosen after the run, when the sweep begins.
+/// The quantity to be differentiated, chosen after the run, when the sweep begins.
 ///
 /// Gradients are linear in their seeds, so that the stopping time and weights on J and f at any steps cost one sweep
 /// together. A further sweep over the same run, with other seeds, runs nothing forward that is still kept.

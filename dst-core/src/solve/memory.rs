@@ -152,7 +152,7 @@ pub struct Borrowed<'m, S> {
     pub slots: Slots<'m, S>,
     /// One mark per checkpoint slot.
     pub marks: &'m mut [Mark],
-    /// Where the run stands.
+    /// The position of the run.
     pub cursor: &'m mut Cursor<S>,
 }
 
@@ -264,7 +264,7 @@ pub use heap::HeapMemory;
 /// No step, or no slot: the state lies in a row.
 pub(crate) const NONE: usize = usize::MAX;
 
-/// How the forward run stands.
+/// The phase of the forward run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Fresh,
@@ -280,7 +280,7 @@ pub(crate) enum Phase {
     BadStore,
 }
 
-/// How the differentiation stands.
+/// The stage of the differentiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Not begun, or ended by an error.
@@ -290,7 +290,7 @@ pub(crate) enum Stage {
     Done,
 }
 
-/// Where a run stands: step, J, best, schedule, and the progress of its differentiation. Plain data without references.
+/// The position of a run: step, J, best, schedule, and the progress of its differentiation. Plain data without references.
 ///
 /// Part of every [`Memory`]; a value of its own only for [`Borrowed`].
 #[derive(Clone, Copy, Debug)]
@@ -322,7 +322,7 @@ pub(crate) enum Book {
     Backward(Reversal),
 }
 
-/// What is known of the working state of a sweep.
+/// The parts of the working state that a sweep has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
     /// Only the state.

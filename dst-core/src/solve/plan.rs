@@ -1,4 +1,4 @@
-//! What to run and on what: the immutable part, apart from the memory.
+//! The plan and the problem: the immutable part of a run, apart from its memory.
 
 use super::crossing::{Crossing, Seeds, Weights};
 use super::memory::{Stage, Workspace};

@@ -2,7 +2,7 @@
 //!
 //! An iteration is x_{k+1} = x_k − h·A(θ, x_k, t_k), stopped at the first J(x_N) ≤ ε. A [`System`] supplies
 //! A *and* J from one evaluation, because a stop test such as ‖∇f‖² wants the same gradient as the step.
-//! What the derivative will want again (∇f, gates, …) it writes on a *tape* of a length it declares.
+//! Values that the derivative needs again (∇f, gates, …) go on a *tape* whose length the system declares.
 //!
 //! | you have | implement | you get |
 //! |---|---|---|

@@ -11,7 +11,7 @@ pub trait Objective<S: Scalar> {
     /// Number of variables.
     fn dim(&self) -> usize;
 
-    /// What `value_gradient` leaves for `add_hessian_vector` (residuals, active sets, …).
+    /// Numbers that `value_gradient` leaves for `add_hessian_vector` (residuals, active sets, …).
     fn tape_len(&self) -> usize {
         0
     }
