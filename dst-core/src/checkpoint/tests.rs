@@ -117,7 +117,7 @@ fn late_saves_are_optimal_up_to_two_repetitions() {
 }
 
 #[test]
-fn the_greedy_phase_does_what_it_says() {
+fn the_greedy_phase_follows_its_definition() {
     // The rule from its definition: all candidates, compared by the cost of the whole set of marks.
     for s in 2..=9usize {
         let cost = |marks: &[(usize, usize)], n: usize| {

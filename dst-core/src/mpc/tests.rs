@@ -249,7 +249,7 @@ fn the_solution_meets_the_conditions_of_optimality() {
 }
 
 #[test]
-fn the_gradient_is_that_of_differences() {
+fn gradient_matches_finite_differences() {
     let example = Example::<f64>::new();
     let params = example.params();
     let (steps, gradient) = stopping(&example, &params, 6);

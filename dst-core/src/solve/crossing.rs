@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_that_overflows_is_refused() {
+    fn an_overflowing_decrease_is_rejected() {
         for crossing in Crossing::ALL {
             let step = last(f64::MAX, -f64::MAX, (-1.0, -1.0));
             let error = step.resolve(crossing).err();

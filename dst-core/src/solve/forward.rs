@@ -567,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_portions_is_the_run_at_once() -> Result<(), Error> {
+    fn budgets_do_not_change_a_run() -> Result<(), Error> {
         // Spirals inwards: J = x₁² rises and falls, so the best iterate is saved repeatedly.
         let spiral = formula!(
             |theta: 1, x: 2, _t| [theta[0] * x[0] - x[1], theta[0] * x[1] + x[0]],
@@ -610,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_found_at_its_step() -> Result<(), Error> {
+    fn non_finite_values_are_reported_at_their_step() -> Result<(), Error> {
         // x doubles and overflows beyond 2^1023. J stays finite.
         let doubling = formula!(|_theta: 0, x: 1, _t| [-x[0]], |x| x[0] * 0.0 + 1.0);
         let mut memory = Memory::<f64, 1, 0, 1>::new();
@@ -640,7 +640,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_readings_the_first_is_the_best() -> Result<(), Error> {
+    fn the_first_of_equal_readings_is_the_best() -> Result<(), Error> {
         // x counts the steps; J has a floor.
         let counter = formula!(|_theta: 0, x: 1, _t| [x[0] * 0.0 - 1.0], |x| (3.0 - x[0]).max(
             x[0] * 0.0 + 1.0

@@ -79,7 +79,7 @@ fn a_tick_is_the_system_until_its_stop() {
 /// A sensor may report 3·10³⁸ for "no value": the state is finite, but the program overflows. Tested with F, with E, and with
 /// both.
 #[test]
-fn a_tick_that_overflows_is_not_solved_and_does_not_reach_the_next() {
+fn an_overflowing_tick_is_not_solved_and_does_not_affect_the_next() {
     let example = Example::<f32>::new();
     let (params, bounds) = (example.params(), bounds());
     let inverses = example.inverses(&params);
@@ -146,7 +146,7 @@ fn without_any_iteration_the_inputs_keep_their_bounds() {
 
 /// A NaN must not count as a small residual in the differentiated system.
 #[test]
-fn an_iterate_of_nan_is_no_stop() {
+fn a_nan_iterate_is_not_a_stop() {
     let example = Example::<f64>::new();
     let params = example.params();
     let inverses = vec![f64::NAN; 48];
@@ -369,7 +369,7 @@ fn a_step_without_inverse_is_not_taken() {
 }
 
 #[test]
-fn a_tuner_in_small_portions_does_what_it_does_at_once_and_stops_sooner() {
+fn a_tuner_in_small_budgets_has_the_same_result_and_stops_sooner() {
     let example = Example::<f64>::new();
     let (start, bounds) = (example.params(), bounds());
     let inverses = example.inverses(&start);
