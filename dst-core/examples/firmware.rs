@@ -36,7 +36,7 @@ impl Tuner {
             |theta: 2, x: 2, _t| [-x[1], theta[0] * x[0] + theta[1] * x[1]],
             |x| x[0] * x[0] + x[1] * x[1],
         );
-        // Bounded work: every run takes 2000 steps. A loop that has not settled by then is an error.
+        // Bounded work: 2000 steps in every run. A loop that has not settled by then is an error.
         let plan = Euler::new(0.01)
             .until(1e-3)
             .at_most(2000)
