@@ -1,7 +1,7 @@
-//! Firmware style: everything in a `static` that the linker places, no heap, `f32`, no panic; a status instead of one.
+//! Firmware style: all memory in a `static` that the linker places, no heap, `f32`, and a status instead of a panic.
 //!
-//! `Tuner` uses nothing but `dst-core`. On a microcontroller a critical section or a `StaticCell` stands where this host program has a
-//! `Mutex`; `tests/on-target` runs such programs on four boards.
+//! `Tuner` uses only `dst-core`. On a microcontroller, use a critical section or a `StaticCell` instead of the `Mutex` of this
+//! host program; `tests/on-target` runs such programs on four boards.
 //!
 //! Prints:
 //! ```text
@@ -10,13 +10,13 @@
 //! settles after 594 steps
 //! settles after 449 steps
 //! settles after 414 steps
-//! refused: no gradient: x0 meets the tolerance already; lower epsilon
+//! refused: no gradient: the criterion already holds at x0; lower epsilon
 //! ```
 use std::sync::Mutex;
 
 use dst_core::{Error, Euler, Memory, formula};
 
-/// A position loop with gains θ = (k, d), tuned to settle sooner.
+/// Position loop with gains θ = (k, d), tuned to settle sooner.
 struct Tuner {
     theta: [f32; 2],
     memory: Memory<f32, 2, 2, 6>, // 2 states, 2 parameters, 6 checkpoint slots
@@ -30,7 +30,7 @@ impl Tuner {
         }
     }
 
-    /// One improvement of the gains; returns the steps that the loop took to settle before it.
+    /// Improves the gains once; returns the number of steps that the loop took to settle before.
     fn improve(&mut self, x0: &[f32; 2]) -> Result<usize, Error> {
         let plant = formula!(
             |theta: 2, x: 2, _t| [-x[1], theta[0] * x[0] + theta[1] * x[1]],
@@ -62,7 +62,7 @@ fn main() -> Result<(), Error> {
             println!("settles after {steps} steps");
         }
     }
-    // A start at rest has no answer. The error says why, and the memory can be used again.
+    // A start at rest has no gradient. The error gives the reason, and the memory can be used again.
     match tuner.improve(&[0.0, 0.0]) {
         Err(reason) => println!("refused: {reason}"),
         Ok(steps) => println!("{steps} steps from rest"),

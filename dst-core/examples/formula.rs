@@ -1,4 +1,4 @@
-//! Your own formula, no derivatives written: a damped spring, and the damping with which it settles soonest.
+//! A formula without derivatives: a damped spring, and the damping with which it settles soonest.
 //!
 //! Prints:
 //! ```text
@@ -8,13 +8,13 @@
 //! damping 2.141: settles after 344 steps; raising it by 0.1 changes that by -1.6
 //! damping 2.211: settles after 343 steps; raising it by 0.1 changes that by -1.2
 //! ```
-#![allow(clippy::indexing_slicing)] // θ has one entry, and so has its gradient
+#![allow(clippy::indexing_slicing)] // θ and its gradient have one entry
 
 use dst_core::{Crossing, Error, Heun, Memory, formula};
 
 fn main() -> Result<(), Error> {
-    // The iteration is x - h·A, so A is minus the derivative. θ = (damping), x = (position, velocity);
-    // settled when position² + velocity² is small and stays small.
+    // The iteration is x - h·A, so A is minus the derivative. θ = (damping), x = (position, velocity); settled when position² +
+    // velocity² falls below ε and stays there.
     let spring = formula!(
         |theta: 1, x: 2, _t| [-x[1], 4.0 * x[0] + theta[0] * x[1]],
         |x| x[0] * x[0] + x[1] * x[1],

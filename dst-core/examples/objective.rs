@@ -1,4 +1,4 @@
-//! Your own objective and heavy ball: step size and momentum tuned by descending the number of iterations.
+//! A user-defined objective with heavy ball: descends the number of iterations in step size and momentum.
 //!
 //! Prints:
 //! ```text
@@ -7,17 +7,17 @@
 //! step 0.267, momentum 0.707: 81 iterations
 //! step 0.291, momentum 0.698: 72 iterations
 //! ```
-#![allow(clippy::indexing_slicing)] // θ has two entries, and so has its gradient
+#![allow(clippy::indexing_slicing)] // θ and its gradient have two entries
 
 use std::iter::once;
 
 use dst_core::methods::HeavyBall;
 use dst_core::{Crossing, Error, Euler, Memory, Objective};
 
-/// A chain of springs between two walls, each hardened: f = ½Σ(x_{i+1} − x_i)² + ¼Σx_i⁴.
+/// Chain of hardening springs between two walls: f = ½Σ(x_{i+1} − x_i)² + ¼Σx_i⁴.
 struct Chain;
 
-/// Twice every entry less its neighbours; the walls are at zero.
+/// Twice each entry minus its neighbours; the walls are at zero.
 fn pull(x: &[f64]) -> impl Iterator<Item = f64> {
     let left = once(&0.0).chain(x);
     let right = x.iter().skip(1).chain(once(&0.0));
@@ -48,10 +48,10 @@ impl Objective<f64> for Chain {
 }
 
 fn main() -> Result<(), Error> {
-    let method = HeavyBall::new(Chain); // θ = (step size, momentum); its state is x, then the velocity
+    let method = HeavyBall::new(Chain); // θ = (step size, momentum); the state is x, then the velocity
     let mut x0 = [0.0; 20];
     x0[..10].fill(1.0);
-    // Until ‖∇f‖² ≤ 1e-10; the exact gradient of the number of iterations, interpolated.
+    // Stop at ‖∇f‖² ≤ 1e-10; the gradient is exact for the interpolated number of iterations.
     let plan = Euler::new(1.0)
         .until(1e-10)
         .crossing(Crossing::Interpolated);
@@ -65,7 +65,7 @@ fn main() -> Result<(), Error> {
                 theta[0], theta[1], s.steps
             );
         }
-        // Downhill in ln α and ln(1 − β), by steps whose length does not depend on N, which spans orders of magnitude.
+        // Descent in ln α and ln(1 − β). The step length does not depend on N, which spans orders of magnitude.
         let [a, b] = [s.steps_gradient()[0], s.steps_gradient()[1]];
         let (a, b) = (theta[0] * a, (theta[1] - 1.0) * b);
         let length = a.hypot(b) * (10.0 + round as f64);

@@ -1,10 +1,10 @@
-//! The first page: how a parameter changes the number of steps after which a flow stops.
+//! First example: effect of a parameter on the number of steps after which a flow stops.
 //!
 //! Prints:
 //! ```text
 //! stops after 147 steps; raising θ by 0.01 changes that by -7.3
 //! ```
-#![allow(clippy::indexing_slicing)] // θ has one entry, and so has its gradient
+#![allow(clippy::indexing_slicing)] // θ and its gradient have one entry
 
 use dst_core::{Euler, Memory, formula};
 

@@ -1,5 +1,5 @@
-//! A PID loop tuned twice: by the first passage through the band, which leaves it unstable, and by the time after which the error
-//! stays in the band, which does not.
+//! A PID loop tuned twice: by the first passage through the band, which makes it unstable, and by the settling time, after which
+//! the error stays in the band, which keeps it stable.
 //!
 //! Prints:
 //! ```text
@@ -9,7 +9,7 @@
 //! tuned by last entry: kp = 3.78, ki = 1.73, kd = 1.72, margin 4.9
 //!   settles after 3.67 s
 //! ```
-#![allow(clippy::indexing_slicing)] // lengths are in the types
+#![allow(clippy::indexing_slicing)] // the types fix all lengths
 
 use dst_core::{Error, Euler, Memory, Plan, System, formula};
 
@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
     ] {
         let tuned = tune(plan, &motor, start)?;
         let [kp, ki, kd] = tuned;
-        // Routh's condition for s³ + (kd + DRAG)s² + kp·s + ki: stable if this is above 1 and all three are positive.
+        // Routh's condition for s³ + (kd + DRAG)s² + kp·s + ki: stable if this is above 1 and all coefficients are positive.
         let margin = (kd + DRAG) * kp / ki;
         println!("tuned by {name}: kp = {kp:.2}, ki = {ki:.2}, kd = {kd:.2}, margin {margin:.1}");
         match settling_time(band, &motor, tuned)? {
@@ -51,7 +51,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Descends along the gradient of the plan's stopping time, no gain by more than 3 % of its scale at a time; keeps the best.
+/// Gradient descent on the stopping time of the plan, with moves of at most 0.05 per gain; keeps the best gains.
 fn tune(
     plan: Plan<f64, Euler<f64>>,
     plant: &impl System<f64>,
@@ -61,7 +61,7 @@ fn tune(
     let (mut theta, mut best, mut least) = (start, start, f64::INFINITY);
     for _ in 0..200 {
         let Ok(s) = plan.sensitivity(plant, &theta, &[1.0, 0.0, 0.0], &mut memory) else {
-            // Over the edge: half way back to the best gains.
+            // No stop: move halfway back to the best gains.
             for (gain, best) in theta.iter_mut().zip(best) {
                 *gain = 0.5 * (*gain + best);
             }
@@ -81,7 +81,7 @@ fn tune(
     Ok(best)
 }
 
-/// The settling time in three horizons, in seconds; `None` if the error does not stay in the band.
+/// Settling time over three horizons, in seconds; `None` if the error does not stay in the band.
 fn settling_time(
     plan: Plan<f64, Euler<f64>>,
     plant: &impl System<f64>,

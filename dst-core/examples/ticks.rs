@@ -1,5 +1,5 @@
-//! A gradient spread over control ticks: at most 20 iterations of a solver per tick, and at most 8 backward operations. Between two
-//! ticks the memory is kept, and nothing else.
+//! A gradient spread over control ticks: per tick at most 20 iterations of a solver, or 8 backward operations. Only the memory is
+//! kept between two ticks.
 //!
 //! Prints:
 //! ```text
@@ -13,12 +13,12 @@
 //! tick 8: solved after 147 iterations
 //! tick 67: raising the gain by 0.01 changes the time by -0.364
 //! ```
-#![allow(clippy::indexing_slicing)] // θ has one entry, and so has its gradient
+#![allow(clippy::indexing_slicing)] // θ and its gradient have one entry
 
 use dst_core::{Crossing, Error, Euler, Memory, Progress, Seeds, Status, formula};
 
 fn main() -> Result<(), Error> {
-    // The solver: a preconditioned descent with one gain θ. A tick makes the problem anew.
+    // Solver: preconditioned descent with one gain θ. Every tick builds the problem again.
     let flow = formula!(
         |theta: 1, x: 2, _t| [x[0], theta[0] * x[1] * 4.0],
         |x| x[0] * x[0] + x[1] * x[1] * 16.0,
@@ -27,7 +27,7 @@ fn main() -> Result<(), Error> {
     let (mut tick, mut memory) = (1, Memory::<f32, 2, 1, 6>::new());
     problem()?.start(&mut memory)?;
     while let Status::Running(now) = problem()?.advance(&mut memory, 20)? {
-        // The deadline comes first: the tick acts on the best iterate so far.
+        // Deadline before the stop: the tick acts on the best iterate so far.
         let (x, j) = (now.best, now.best_criterion);
         println!("tick {tick}: acts on x = {x:.3?}, J = {j:.1e}");
         tick += 1;

@@ -1,10 +1,10 @@
-//! What has no answer: one small `Copy` enum that names the argument and says what to do.
+//! Errors: one small `Copy` enum that names the argument and the remedy.
 
 use core::fmt;
 
 use crate::scalar::Scalar;
 
-/// An argument of the front door, named in an [`Error`].
+/// An argument of the public API, named in an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -33,7 +33,7 @@ pub enum Argument {
     Hyperparameter,
     /// The bounds of a box.
     Bounds,
-    /// The memory lent to an adaptive method.
+    /// The memory of an adaptive method.
     Memory,
     /// The matrices and vectors of a quadratic program.
     Model,
@@ -57,75 +57,73 @@ impl Argument {
             Self::Hyperparameter => "a hyperparameter",
             Self::Bounds => "the box",
             Self::Memory => "the memory",
-            Self::Model => "the model of the program",
-            Self::Tolerance => "the tolerances of the program",
+            Self::Model => "the data of the quadratic program",
+            Self::Tolerance => "the tolerances of the quadratic program",
         }
     }
 }
 
-/// Why there is no run or no gradient.
+/// Reason for which there is no run or no gradient.
 ///
-/// Stopping late, or not at all within the limit, is not an error but a [`Status`](crate::Status).
+/// A run that stops late, or does not stop within the limit, is not an error but a [`Status`](crate::Status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument has the wrong length (workspace parts: is too short).
+    /// An argument has the wrong length; a part of the workspace is too short.
     Length {
-        /// Which argument.
+        /// Argument with the wrong length.
         argument: Argument,
-        /// How many entries it must have.
+        /// Required number of entries.
         needed: usize,
-        /// How many it has.
+        /// Actual number of entries.
         given: usize,
     },
-    /// A number is out of range: h ≤ 0, ε NaN, an entry of θ or x0 that is not finite, a box that is empty.
+    /// A number is out of range: h ≤ 0, ε NaN, an entry of θ or x0 that is not finite, an empty box.
     Invalid(Argument),
     /// The workspace has no checkpoint slot; the starting point needs one.
     NoSlots,
     /// The symplectic integrator needs an even number of states: positions, then velocities.
     OddState {
-        /// How many states the system has.
+        /// Number of states of the system.
         states: usize,
     },
-    /// The state or the criterion became infinite or NaN at this step.
+    /// The state or the criterion is infinite or NaN at this step.
     NonFinite {
         /// The first step whose state or criterion is not finite.
         step: usize,
     },
-    /// The derivatives that the system returned made the gradient infinite or NaN at this step.
+    /// The derivatives returned by the system make the gradient infinite or NaN at this step.
     NonFiniteGradient {
-        /// The step being differentiated.
+        /// Step being differentiated.
         step: usize,
     },
-    /// The gradient of a stopping time was asked of a run that has not stopped.
+    /// The seeds contain the stopping time, but the run has not stopped.
     NotStopped {
-        /// Steps done so far.
+        /// Steps made so far.
         steps: usize,
     },
-    /// The criterion holds at the starting point already (N = 0): there is no step to differentiate.
+    /// The criterion already holds at the starting point (N = 0): there is no step to differentiate.
     StoppedAtStart,
-    /// The criterion is flat where it crosses ε, to the precision at hand: the stopping time has no derivative.
+    /// The criterion is flat to working precision where it crosses ε: the stopping time has no derivative.
     FlatCrossing {
         /// The step at which the run stopped.
         step: usize,
     },
-    /// The adjoint was asked for, but the system declares no pullback.
+    /// The adjoint was requested, but the system declares no pullback.
     NoPullback,
-    /// The tangent mode was asked for, but the system declares no pushforward.
+    /// The tangent mode was requested, but the system declares no pushforward.
     NoPushforward,
     /// The checkpoint store failed to save or load this slot.
     Store {
-        /// The slot.
+        /// Number of the slot.
         slot: usize,
     },
-    /// The system is a map, x⁺ = F(x), and was run by another integrator than [`Map`](crate::Map).
+    /// The system is a map, x⁺ = F(x), and the integrator is not [`Map`](crate::Map).
     WrongStep,
-    /// The calls came in the wrong order: a run that was not started, an advance after a differentiation has begun, a gradient
-    /// that is not finished.
+    /// Calls out of order: an advance before `start` or after a differentiation has begun, or a gradient that is not finished.
     Order,
-    /// The memory belongs to a run of another problem: h, ε, t0, limit, stay or lengths differ from those that it was started
-    /// with.
+    /// The memory belongs to a run of a different problem: h, ε, t0, limit, stay or lengths differ from those at `start`.
     Changed,
 }
 
@@ -143,19 +141,19 @@ impl fmt::Display for Error {
                 f.write_str("the step size h must be a positive finite number")
             }
             Self::Invalid(Argument::Hyperparameter) => f.write_str(
-                "hyperparameters must be finite, with alpha > 0, 0 <= beta < 1 and thresholds not negative",
+                "hyperparameters must be finite, with alpha > 0, 0 <= beta < 1 and thresholds >= 0",
             ),
             Self::Invalid(Argument::Window) => {
-                f.write_str("tangents cannot end at a window: use the adjoint")
+                f.write_str("the tangent mode does not support a window: use the adjoint")
             }
             Self::Invalid(Argument::Bounds) => {
-                f.write_str("the box needs lower <= upper, without NaN, for every variable")
+                f.write_str("bounds must satisfy lower <= upper for every variable, without NaN")
             }
             Self::Invalid(Argument::Model) => f.write_str(
-                "the model of the program must be finite, with H + G'RG positive definite",
+                "the data of the quadratic program must be finite, with H + G'RG positive definite",
             ),
             Self::Invalid(Argument::Tolerance) => {
-                f.write_str("the tolerances of the program must be positive and finite")
+                f.write_str("the tolerances of the quadratic program must be positive and finite")
             }
             Self::Invalid(argument) => write!(f, "{} must be finite", argument.name()),
             Self::NoSlots => {
@@ -163,7 +161,7 @@ impl fmt::Display for Error {
             }
             Self::OddState { states } => write!(
                 f,
-                "the symplectic integrator needs positions and velocities in equal number, got {states} states"
+                "the symplectic integrator needs an even number of states (positions, then velocities), got {states}"
             ),
             Self::NonFinite { step } => {
                 write!(
@@ -182,7 +180,7 @@ impl fmt::Display for Error {
                 "no gradient: the run has not stopped after {steps} steps; raise the step limit or epsilon"
             ),
             Self::StoppedAtStart => {
-                f.write_str("no gradient: x0 meets the tolerance already; lower epsilon")
+                f.write_str("no gradient: the criterion already holds at x0; lower epsilon")
             }
             Self::FlatCrossing { step } => write!(
                 f,
@@ -197,10 +195,10 @@ impl fmt::Display for Error {
             Self::Store { slot } => write!(f, "the checkpoint store failed at slot {slot}"),
             Self::WrongStep => f.write_str("the system is a map: run it with Map"),
             Self::Order => f.write_str(
-                "the calls came in the wrong order: start, then advance, then differentiate until done, then gradient",
+                "calls out of order: call start, then advance, then differentiate until done, then gradient",
             ),
             Self::Changed => f.write_str(
-                "the memory belongs to a run of another problem: call start before the first advance",
+                "the memory belongs to a run of a different problem: call start before the first advance",
             ),
         }
     }
@@ -208,7 +206,7 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// Checks a length that must match exactly.
+/// Checks that a length matches exactly.
 pub(crate) fn exact(argument: Argument, needed: usize, given: usize) -> Result<(), Error> {
     if needed == given {
         Ok(())

@@ -1,9 +1,9 @@
-//! Differentiate **how long an iterative algorithm runs until it stops**, and make it stop sooner. No heap, no std, no
-//! unsafe, no panic.
+//! Differentiates **the number of steps an iterative algorithm takes until it stops**, so that it can be tuned to stop sooner. No
+//! heap, no std, no unsafe, no panic.
 //!
-//! An iteration x_{k+1} = x_k − h·A(θ, x_k, t_k) stops at the first N with J(x_N) ≤ ε. This crate runs it,
-//! finds N, and computes the gradient of the stopping time with respect to θ, x0 and ε, by a backward sweep that recomputes
-//! what it did not keep, or by forward tangents. The same code serves a Cortex-M0 and a desktop run with 10⁵ parameters.
+//! An iteration x_{k+1} = x_k − h·A(θ, x_k, t_k) stops at the first N with J(x_N) ≤ ε. This crate runs the iteration, finds N,
+//! and computes the gradient of the stopping time with respect to θ, x0 and ε, either by a backward sweep over checkpoints or by
+//! forward tangents. The same code serves a Cortex-M0 and a desktop run with 10⁵ parameters.
 //!
 //! ```
 //! use dst_core::{Euler, Memory, formula};
@@ -23,17 +23,17 @@
 //! # Ok::<(), dst_core::Error>(())
 //! ```
 //!
-//! # Four things
+//! # Four types
 //!
 //! | | | |
 //! |---|---|---|
-//! | [`Plan`] | what to run | `Euler::new(h).until(ε).at_most(n)` |
-//! | [`Problem`] | on what | `plan.on(&system, &theta, &x0)?`: every argument is checked here |
-//! | [`Memory`] | with what, and where it stands | vectors, checkpoint slots and a cursor: step, J, best iterate, schedule |
-//! | [`Seeds`] | what is differentiated | `Seeds::stop(crossing)`, `Seeds::weighted(\|k\| …)`, or their sum; chosen after the run |
+//! | [`Plan`] | the run to make | `Euler::new(h).until(ε).at_most(n)` |
+//! | [`Problem`] | the plan with its data | `plan.on(&system, &theta, &x0)?` checks every argument |
+//! | [`Memory`] | storage and progress | vectors, checkpoint slots and a cursor: step, J, best iterate, schedule |
+//! | [`Seeds`] | the quantity to differentiate | `Seeds::stop(crossing)`, `Seeds::weighted(\|k\| …)`, or their sum; chosen after the run |
 //!
-//! [`Plan::sensitivity`] goes through all of it in one call. A control loop spreads it over its ticks, and keeps the memory
-//! and nothing else in between:
+//! [`Plan::sensitivity`] does all of this in one call. A control loop spreads it over its ticks and keeps only the memory in
+//! between:
 //!
 //! ```
 //! use dst_core::{Crossing, Euler, Memory, Progress, Seeds, Status, formula};
@@ -44,7 +44,7 @@
 //! let problem = Euler::new(0.05).until(1e-4).on(&flow, &theta, &x0)?;
 //! problem.start(&mut memory)?;
 //! while let Status::Running(now) = problem.advance(&mut memory, 20)? {
-//!     actuate(now.best); // the deadline came first
+//!     actuate(now.best); // called at every deadline before the stop
 //! }
 //! let seeds = Seeds::stop(Crossing::Interpolated);
 //! while let Progress::Running { .. } = problem.differentiate(&mut memory, seeds, 8)? {} // at most 8 operations per tick
@@ -56,50 +56,50 @@
 //!
 //! ```text
 //! error  scalar  slices
-//! system/      what a user implements: System (mod), formula, dual, objective, pair, fixed
-//! integrator/  a step, its transpose and its tangent: runge_kutta (Euler, Heun, RK4), symplectic, map
-//! solve/       plan (Plan, Problem) → memory (and cursor) → forward → crossing (and seeds) → adjoint, tangent → answer
-//! checkpoint/  which states to keep: binomial, schedule, reversal; and where: store
+//! system/      traits that a user implements: System (mod), formula, dual, objective, pair, fixed
+//! integrator/  one step, its transpose and its tangent: runge_kutta (Euler, Heun, RK4), symplectic, map
+//! solve/       plan (Plan, Problem) → memory (with cursor) → forward → crossing (with seeds) → adjoint, tangent → answer
+//! checkpoint/  choice of the states to keep: binomial, schedule, reversal; their storage: store
 //! methods/     systems over an objective: gradient flow, preconditioned, momentum, Adam, projected, decrease
 //! adapt/       learning rates adapted while an optimiser runs: Adam-OLA, G-OLA, N-OLA
-//! mpc/         a model predictive controller whose solver is cut to a deadline
+//! mpc/         a model predictive controller whose solver stops at a deadline
 //! ```
 //!
 //! # The names
 //!
-//! First page: [`Plan`] [`Problem`] [`Memory`] `HeapMemory` [`Seeds`] [`Crossing`] [`Mode`] [`Status`] [`Iterate`] [`Progress`]
+//! Main types: [`Plan`] [`Problem`] [`Memory`] `HeapMemory` [`Seeds`] [`Crossing`] [`Mode`] [`Status`] [`Iterate`] [`Progress`]
 //! [`Gradient`] [`Sensitivity`] [`Error`] [`Argument`] [`Scalar`].
 //! Integrators: [`Euler`] [`Heun`] [`Rk4`] [`SymplecticEuler`] [`Map`] [`Integrator`].
 //! Systems: [`System`] [`Point`] [`Reading`] [`Seed`] [`Bar`] [`Direction`] [`Dims`] [`Cost`] [`Formula`] [`formula!`] [`Objective`]
 //! [`Optimality`].
 //! Modules: [`adapt`] [`checkpoint`] `fixed` [`methods`] [`mpc`] [`solve`] [`system`].
 //!
-//! # What to know
+//! # Good to know
 //!
-//! - **First passage.** `until(ε)` stops at the first J ≤ ε, whatever J does later. Where it may swing, ask it to
-//!   [stay](Plan::staying_to_the_end): T is then the settling time.
+//! - **First passage.** `until(ε)` stops at the first J ≤ ε, whatever J does later. If J may oscillate, require it to
+//!   [stay below ε](Plan::staying_to_the_end): T is then the settling time.
 //! - **Units.** The paper writes ∂N/∂θ for a quantity with the unit of time. Here `time_gradient` is ∂T/∂θ and
 //!   `steps_gradient` is that divided by h, always under these names.
 //! - **Exactness.** [`Crossing::Interpolated`] is the exact gradient of the interpolated N\*: it agrees with finite
 //!   differences. The others approximate the gradient of the continuous stopping time, with the orders stated in [`Crossing`].
-//! - **J from differences.** A criterion formed by cancellation, such as x − 1e8 for x near 1e8, has lost its digits before this crate
-//!   sees it, and so has its gradient. [`solve::Condition::rounding`] cannot tell; shift the state instead.
-//! - **Memory.** Sizes come from `const fn`s of [`Dims`]. A checkpoint schedule that does not know N in advance stays within a
+//! - **J from differences.** A criterion formed by cancellation, such as x − 1e8 for x near 1e8, has already lost its digits, and
+//!   so has its gradient. [`solve::Condition::rounding`] does not detect this; shift the state instead.
+//! - **Memory.** `const fn`s of [`Dims`] give the sizes. The checkpoint schedule does not know N in advance, and stays within a
 //!   few percent of the offline optimum (table in [`checkpoint`]).
-//! - **Same bits.** Only IEEE arithmetic and `libm`, sums in a fixed order: the gradient does not depend on slots, budgets or target.
-//! - **A memory may be moved or cloned** between two calls, and goes on with the same bits. A changed h, ε, t0, limit or
-//!   length is refused ([`Error::Changed`]); a changed θ, x0 or system cannot be seen, and gives a gradient of neither.
-//! - **A stop is a status, not an error.** [`Error`] is for what has no answer.
+//! - **Same bits.** Only IEEE arithmetic and `libm`, with sums in a fixed order: slots, budgets and target do not change the gradient.
+//! - **A memory may be moved or cloned** between two calls, and the run continues with the same bits. A changed h, ε, t0, limit or
+//!   length is rejected ([`Error::Changed`]). A changed θ, x0 or system is not detected, and the gradient is then wrong.
+//! - **A stop is a status, not an error.** An [`Error`] means that there is no result.
 //! - **No panic** holds for builds without overflow checks, Cargo's default for release.
-//! - **Not for**: adaptive step sizes (they are in `dst-std`), stochastic iterations, criteria without a derivative.
+//! - **Not for**: adaptive step sizes (see `dst-std`), stochastic iterations, criteria without a derivative.
 //!
 //! # Features
 //!
-//! `libm` (default): elementary functions. `std`: `HeapMemory`. `nalgebra`: `fixed`, vectors and matrices of fixed size. `defmt`: `Format` on statuses and errors.
-//! The engine itself needs none of them.
+//! `libm` (default): elementary functions. `std`: `HeapMemory`. `nalgebra`: `fixed`, vectors and matrices of fixed size.
+//! `defmt`: `Format` on statuses and errors. The engine itself needs none of them.
 
 #![no_std]
-// Tests may panic: that is how they fail.
+// Tests fail by panicking.
 #![cfg_attr(
     test,
     allow(

@@ -1,7 +1,7 @@
-//! The numbers the engine computes with: `f32` and `f64`.
+//! Number types of the engine: `f32` and `f64`.
 //!
-//! Everything goes through plain IEEE arithmetic and `libm`, never through the platform's mathematics
-//! library, so that the same inputs give the same bits on x86, Cortex-M and RISC-V.
+//! All operations are plain IEEE arithmetic or `libm`, never the platform's mathematics library, so that the same inputs give the
+//! same bits on x86, Cortex-M and RISC-V.
 
 use core::fmt::{Debug, Display};
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -54,17 +54,17 @@ pub trait Scalar:
     fn from_count(count: usize) -> Self;
     /// The same value in double precision, exact.
     fn to_f64(self) -> f64;
-    /// Neither infinite nor NaN. Looks at the bits, so it costs an integer comparison where there is no FPU.
+    /// True if the number is neither infinite nor NaN. Tests the bits: an integer comparison on machines without an FPU.
     fn is_finite(self) -> bool;
-    /// Not a number.
+    /// True if the number is NaN.
     fn is_nan(self) -> bool;
     /// True if all entries are finite.
     fn all_finite(values: &[Self]) -> bool;
     /// |x|
     fn abs(self) -> Self;
-    /// The larger of two numbers; a NaN loses.
+    /// The larger of two numbers; if one is NaN, the other.
     fn max(self, other: Self) -> Self;
-    /// The smaller of two numbers; a NaN loses.
+    /// The smaller of two numbers; if one is NaN, the other.
     fn min(self, other: Self) -> Self;
 
     /// The next smaller number.
@@ -144,8 +144,8 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn all_finite(values: &[Self]) -> bool {
-                // One added to an exponent of all ones, and to no other, carries into the sign bit, where the carries of
-                // all entries are collected: no comparison and no branch per entry, and it vectorises.
+                // Adding one to the exponent carries into the sign bit if and only if all exponent bits are set. The carries of
+                // all entries are collected there: no comparison and no branch per entry, and the loop vectorises.
                 const ONE: $bits = $exponent & !($exponent << 1);
                 let carries = values.iter().fold(0, |all, v| all | ((v.to_bits() & $exponent) + ONE));
                 carries >> (<$bits>::BITS - 1) == 0

@@ -1,6 +1,6 @@
-//! Small operations on slices, none of which can panic.
+//! Small operations on slices that cannot panic.
 //!
-//! The order of a sum is part of its bits, so every sum here runs from the first entry to the last.
+//! Rounding depends on the order of a sum, so every sum here runs from the first entry to the last.
 
 use core::cell::Cell;
 use core::hint::black_box;
@@ -8,19 +8,19 @@ use core::mem::take;
 
 use crate::scalar::Scalar;
 
-/// Splits a slice. The lengths fit by construction; if they did not, both parts would be empty.
+/// Splits a slice. The lengths match by construction; otherwise both parts would be empty.
 #[inline(always)]
 pub(crate) fn split<S>(slice: &[S], mid: usize) -> (&[S], &[S]) {
     slice.split_at_checked(mid).unwrap_or_default()
 }
 
-/// The mutable twin of [`split`].
+/// Mutable version of [`split`].
 #[inline(always)]
 pub(crate) fn split_mut<S>(slice: &mut [S], mid: usize) -> (&mut [S], &mut [S]) {
     slice.split_at_mut_checked(mid).unwrap_or_default()
 }
 
-/// The whole pieces of a slice: `chunks_exact` without the panic for a length of zero, which yields nothing here.
+/// Whole pieces of a slice: `chunks_exact` without the panic for length zero, which yields no pieces.
 #[inline]
 pub(crate) fn pieces<S>(mut rest: &[S], size: usize) -> impl Iterator<Item = &[S]> + Clone {
     core::iter::from_fn(move || {
@@ -30,7 +30,7 @@ pub(crate) fn pieces<S>(mut rest: &[S], size: usize) -> impl Iterator<Item = &[S
     })
 }
 
-/// The mutable twin of [`pieces`].
+/// Mutable version of [`pieces`].
 #[inline]
 pub(crate) fn pieces_mut<S>(mut rest: &mut [S], size: usize) -> impl Iterator<Item = &mut [S]> {
     core::iter::from_fn(move || {
@@ -60,7 +60,7 @@ pub(crate) fn add_scaled<S: Scalar>(y: &mut [S], a: S, x: &[S]) {
     }
 }
 
-/// Copies as much as fits; the lengths agree by construction.
+/// Copies as many entries as fit; the lengths agree by construction.
 #[inline]
 pub(crate) fn copy<S: Copy>(to: &mut [S], from: &[S]) {
     for (to, &from) in to.iter_mut().zip(from) {
@@ -74,8 +74,8 @@ pub(crate) fn cells<S>(values: &mut [S]) -> &[Cell<S>] {
     Cell::from_mut(values).as_slice_of_cells()
 }
 
-/// Copies between two parts of one memory. The compiler makes a call of `memcpy` of [`copy`], which is 0.9 KiB on a small machine
-/// that needs it nowhere else; behind cells it cannot know that the parts are apart, and leaves the loop.
+/// Copies between two parts of one memory. The compiler turns [`copy`] into a call of `memcpy`, 0.9 KiB on a small machine that
+/// needs it nowhere else. With cells it cannot assume that the parts are disjoint, and keeps the loop.
 #[inline]
 pub(crate) fn transfer<S: Scalar>(to: &[Cell<S>], from: &[Cell<S>]) {
     for (to, from) in to.iter().zip(from) {
@@ -83,7 +83,7 @@ pub(crate) fn transfer<S: Scalar>(to: &[Cell<S>], from: &[Cell<S>]) {
     }
 }
 
-/// Sets all entries to zero; on a small machine without `memset`, for the same reason.
+/// Sets all entries to zero, without `memset` on a small machine, for the same reason.
 #[inline]
 pub(crate) fn clear<S: Scalar>(values: &mut [S]) {
     values.fill(if cfg!(target_os = "none") {

@@ -1,12 +1,12 @@
-/* The known answers, for one precision. Every case prints its numbers as bits, one line each:
+/* Known answers for one precision. Every case prints its numbers as bits, one line each:
  *
  *     case f64 decay euler paper adjoint: 81 <T> <T in steps> <dT/depsilon> <dtheta...> <dx0...> <x_N...>
  *
- * xtask compares these with what dst-core says in Rust, and those of a microcontroller with those of this machine. */
+ * xtask compares them with the results of dst-core in Rust, and the lines of a microcontroller with those of this machine. */
 
 static uint64_t OWN(workspace)[1024], OWN(workspace_pollable)[1024];
 
-/* A case and its outputs. */
+/* Case and its outputs. */
 typedef struct {
     const char *model;
     DST(problem) problem;
@@ -33,7 +33,7 @@ static dst_status OWN(one_shot)(OWN(scene) * s)
                             sizeof OWN(workspace), &s->result);
 }
 
-/* A sweep in portions over a run that has stopped, and its result. */
+/* Makes a sweep in small budgets over a run that has stopped, and reads its result. */
 static int OWN(sweep)(DST(run) * run, OWN(scene) * s)
 {
     size_t remaining = 1, ticks = 0;
@@ -47,7 +47,7 @@ static int OWN(sweep)(DST(run) * run, OWN(scene) * s)
     return CHECK(DST(gradient_read)(run, &s->result) == DST_OK);
 }
 
-/* The same bits, but for the counts of evaluations. */
+/* True if all bits are the same, except the counts of evaluations. */
 static int OWN(same)(const OWN(scene) * a, const OWN(scene) * b)
 {
     const size_t states = a->problem.state_dim * sizeof(REAL);
@@ -57,8 +57,8 @@ static int OWN(same)(const OWN(scene) * a, const OWN(scene) * b)
            && memcmp(&a->result.steps, &b->result.steps, numbers) == 0;
 }
 
-/* Runs the case in one call, and again in portions: same bits. Then, over the same run, another gradient and the first one
- * again. Returns whether there is a result. */
+/* Runs the case in one call and again in small budgets, and checks that the bits are the same. Then computes another gradient
+ * over the same run, and the first one again. Returns true if there is a result. */
 static int OWN(solve)(OWN(scene) * s)
 {
     OWN(calls) *calls = s->problem.user;
@@ -151,7 +151,7 @@ static OWN(scene) OWN(ball_scene)(OWN(calls) *calls)
     return s;
 }
 
-/* Stays to the end of its horizon. */
+/* Must stay below epsilon to the end of its horizon. */
 static OWN(scene) OWN(swing_scene)(OWN(calls) *calls)
 {
     OWN(scene) s = { .model = "swing", .theta = { (REAL)0.8 }, .x0 = { 1, 0 } };
@@ -172,7 +172,7 @@ static OWN(scene) OWN(chase_scene)(OWN(calls) *calls)
     return s;
 }
 
-/* Every integrator, crossing and mode; and, with the adjoint, the same bits with other slots and kept records. */
+/* Every integrator, crossing and mode. With the adjoint, other slots and kept records give the same bits. */
 static void OWN(grid)(OWN(scene) s)
 {
     static const char *const integrators[] = { "euler", "heun", "rk4", "symplectic" };
@@ -218,14 +218,14 @@ static void OWN(decay_closed_form)(OWN(scene) s)
         CHECK(close_to((double)s.theta_gradient[0] / h, slope, tolerance));
         CHECK(s.result.transversality > (REAL)0.9 && s.result.rounding > 1000);
     }
-    /* Without theta_gradient or the others, the rest is the same. */
+    /* Without theta_gradient or the other vectors, the remaining results are the same. */
     {
         DST(result) bare = { .theta_gradient = NULL };
         CHECK(DST(sensitivity)(&s.problem, &s.options, s.theta, s.x0, NULL, OWN(workspace), sizeof OWN(workspace),
                                &bare) == DST_OK);
         CHECK(bare.steps == s.result.steps && bare.time == s.result.time);
     }
-    /* DST_AUTO takes what is there. */
+    /* DST_AUTO uses the mode that is available. */
     s.options.mode = DST_AUTO;
     s.problem.pullback = NULL;
     CHECK(OWN(solve)(&s) && s.result.pullbacks == 0 && s.result.pushforwards > 0);
@@ -254,7 +254,7 @@ static void OWN(figure1_definition_3)(OWN(scene) s)
     }
 }
 
-/* J is quadratic in time: RK4 and the cubic are exact. */
+/* J is quadratic in time, so RK4 and the cubic are exact. */
 static void OWN(ball_exact)(OWN(scene) s)
 {
     double tolerance = PRECISION == 64 ? 1e-9 : 1e-4;
@@ -294,13 +294,13 @@ static void OWN(weighted)(OWN(scene) s)
                 OWN(print)(&s, words[kind][s.options.mode]);
             } else if (OWN(solve)(&s)) {
                 OWN(print)(&s, words[kind][s.options.mode]);
-                /* Without a part in the sum there is no stopping time. */
+                /* Without a weight on the stop there is no stopping time. */
                 CHECK((s.result.time != s.result.time) == (kind == 2));
             }
         }
 }
 
-/* One run, three gradients: they add up. And a window: what lies before it does not count. */
+/* One run, three gradients: they add up. With a window, earlier steps have no effect. */
 static void OWN(three_gradients)(OWN(scene) s)
 {
     const double tolerance = PRECISION == 64 ? 1e-10 : 1e-3;
@@ -317,7 +317,7 @@ static void OWN(three_gradients)(OWN(scene) s)
         CHECK(close_to((double)(time.x0_gradient[0] + sum.x0_gradient[0]), (double)both.x0_gradient[0], tolerance));
         CHECK(sum.theta_gradient[0] < 0 && sum.result.time != sum.result.time && both.result.time == time.result.time);
     }
-    /* Of the last step alone: dT by x_{N-1} is of the order of 1/slope, and theta acts once. */
+    /* Window of one step: dT/dx_{N-1} is of the order of 1/slope, and theta acts once. */
     end.seeds.window = 1;
     if (OWN(sweep)(run, &end))
         CHECK(end.theta_gradient[0] < 0 && end.theta_gradient[0] > time.theta_gradient[0] / 5);
@@ -326,7 +326,7 @@ static void OWN(three_gradients)(OWN(scene) s)
         CHECK(OWN(same)(&end, &time));
 }
 
-/* A stay counts, a passage does not: T is the last entry, and so is its gradient. */
+/* Settling, not first passage: T is the last entry, and the gradient is that of the last entry. */
 static void OWN(settling)(OWN(scene) s)
 {
     const double step = 1e-6;
@@ -349,14 +349,14 @@ static void OWN(settling)(OWN(scene) s)
         CHECK(close_to((double)(near[1].result.time - near[0].result.time) / (2 * step), (double)s.theta_gradient[0],
                        1e-6));
     }
-    /* A stay of more than a swing is as good as one to the end; a short one is passed through. */
+    /* A stay longer than one oscillation is equivalent to one to the end; J passes through a short one. */
     staying.options.staying = 100;
     CHECK(OWN(one_shot)(&staying) == DST_OK && OWN(same)(&staying, &s));
     CHECK(staying.result.rate_evaluations < s.result.rate_evaluations);
     staying.options.staying = 2;
     CHECK(OWN(one_shot)(&staying) == DST_OK && staying.result.time == passing.result.time);
 
-    /* Step by step: entries and exits, as the iterate counts them. */
+    /* Step by step: entries and exits, as counted by the iterate. */
     CHECK(DST(run_init)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &run) == DST_OK);
     CHECK(DST(run_advance)(run, 0, &progress) == DST_OK);
     while (progress == DST_RUNNING) {
@@ -374,7 +374,7 @@ static void OWN(settling)(OWN(scene) s)
     CHECK(progress == DST_REACHED && entries > 4);
     CHECK(DST(run_iterate)(run, &iterate) == DST_OK && iterate.steps == 1000 && iterate.entry == s.result.steps);
 
-    /* Cut off above the band, or before the stay has lasted. */
+    /* The step limit comes while J is above the band, or before the stay is complete. */
     s.options.max_steps = 78;
     CHECK(DST(run_init)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &run) == DST_OK);
     CHECK(DST(run_advance)(run, SIZE_MAX, &progress) == DST_OK && progress == DST_NEVER_SETTLED);
@@ -386,7 +386,7 @@ static void OWN(settling)(OWN(scene) s)
     s.options.staying = 10;
     CHECK(DST(run_init)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &run) == DST_OK);
     CHECK(DST(run_advance)(run, SIZE_MAX, &progress) == DST_OK && progress == DST_STEP_LIMIT);
-    /* What is no stopping time can be differentiated all the same. */
+    /* Without a stopping time, the weights can still be differentiated. */
     s.seeds.time_weight = 0;
     s.seeds.criterion_weight = 1;
     CHECK(OWN(sweep)(run, &s) && s.result.steps == 41 && s.theta_gradient[0] != 0);
@@ -408,7 +408,7 @@ static void OWN(moving_target)(OWN(scene) s)
                                s.seeds.crossing == DST_SLOPE ? 1e-4 : tolerance));
                 CHECK(close_to((double)s.result.epsilon_gradient, -1 / ((double)s.theta[0] * x + 0.5),
                                s.seeds.crossing == DST_SLOPE ? 1e-4 : tolerance));
-                /* Both terms bring J down; the tangent mode cannot tell. */
+                /* Both terms reduce J; the tangent mode does not compute this. */
                 if (s.options.mode == DST_ADJOINT)
                     CHECK(s.result.transversality == 1);
                 else
@@ -432,7 +432,7 @@ static void OWN(print_ola)(const char *words, const DST(ola_state) * state, REAL
     put("\n");
 }
 
-/* Adam-OLA; and the windowed adaptation, which with a window of one step is the same. */
+/* Adam-OLA, and the windowed adaptation, which gives the same with a window of one step. */
 static void OWN(adaptation)(void)
 {
     static const REAL x0[3] = { 1, (REAL)-0.7, (REAL)0.4 };
@@ -450,7 +450,7 @@ static void OWN(adaptation)(void)
     CHECK(DST(ola_init)(&objective, &options, x0, OWN(workspace), sizeof OWN(workspace), &ola) == DST_OK);
     CHECK(DST(ola_advance)(ola, 1, &progress) == DST_OK && progress == DST_RUNNING);
     CHECK(DST(ola_read)(ola, &state) == DST_OK && state.iterations == 1 && calls.rates == 2);
-    /* The first step of Adam has the length alpha in every variable, against the sign of the gradient. */
+    /* The first step of Adam has length alpha in every variable, against the sign of the gradient. */
     CHECK(close_to((double)(x0[0] - state.x[0]), 0.01, 1e-4) && close_to((double)(state.x[1] - x0[1]), 0.01, 1e-4));
     CHECK(DST(ola_advance)(ola, 99, &progress) == DST_OK);
     CHECK(DST(ola_read)(ola, &state) == DST_OK && state.iterations == 100 && state.adaptations > 3);
@@ -459,7 +459,7 @@ static void OWN(adaptation)(void)
     CHECK(DST(ola_advance)(ola, 100000, &progress) == DST_OK && progress == DST_REACHED);
     CHECK(DST(ola_read)(ola, &state) == DST_OK && state.gradient_max < options.tolerance);
 
-    /* Thresholds that grow fast enough for windows of many steps, and fewer slots than those. */
+    /* Thresholds that grow fast enough for windows of many steps, with fewer slots than steps. */
     options = DST(ola_options_default)((REAL)0.01, (REAL)1e-5, (REAL)0.1);
     options.slots = 3;
     CHECK(DST(window_workspace_size)(&objective, &options) <= sizeof OWN(workspace_pollable));
@@ -488,13 +488,13 @@ static void OWN(adaptation)(void)
     }
 }
 
-/* The deadline comes first: the best iterate of a run that rises and falls. */
+/* Deadline before the stop: the best iterate of a run that rises and falls. */
 static void OWN(deadline)(OWN(scene) s)
 {
     DST(run) *run = NULL;
     DST(iterate) iterate;
     int32_t progress = -1;
-    /* Rising from 3 before it falls: 8/2*t^2 against 10*t. */
+    /* J rises from 3 before it falls: 10*t against 8/2*t^2. */
     s.x0[1] = 10;
     s.options.step = (REAL)0.25;
     CHECK(DST(run_init)(&s.problem, &s.options, s.theta, s.x0, OWN(workspace), sizeof OWN(workspace), &run) == DST_OK);

@@ -1,4 +1,4 @@
-/* Checks that count themselves and say where they failed, and numbers printed as bits. No stdio: the same code runs on
+/* Checks that are counted and report the place of a failure, and numbers printed as bits. No stdio: the same code runs on
  * bare metal, where `put` is a semihosting call. */
 #ifndef CHECK_H
 #define CHECK_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Writes a text; each platform has its own. */
+/* Writes a text; implemented per platform. */
 void put(const char *text);
 
 static unsigned checks, failures;
@@ -70,14 +70,14 @@ static inline int check_(int holds, const char *what, const char *file, unsigned
 
 #define CHECK(condition) check_((condition) != 0, #condition, __FILE__, __LINE__)
 
-/* |a - b| <= tolerance*max(|a|, |b|); a NaN is close to nothing. */
+/* True if |a - b| <= tolerance*max(|a|, |b|); false for a NaN. */
 static inline int close_to(double a, double b, double tolerance)
 {
     double size_a = a < 0 ? -a : a, size_b = b < 0 ? -b : b, distance = a < b ? b - a : a - b;
     return distance <= tolerance * (size_a > size_b ? size_a : size_b);
 }
 
-/* Tells how it went; returns what main returns. */
+/* Prints a summary and returns the exit code. */
 static inline int summary(const char *name)
 {
     put(name);

@@ -1,4 +1,4 @@
-// The header and the library from C++17.
+// Header and library used from C++17.
 
 #include <cmath>
 #include <cstdio>
@@ -42,7 +42,7 @@ int main()
     result.theta_gradient = &gradient;
     const dst_status status
         = dst_sensitivity_f64(&problem, &options, &theta, &x0, &seeds, workspace, sizeof workspace, &result);
-    // The half-life: T = ln(2)/theta, dT/dtheta = -ln(2)/theta^2.
+    // Half-life: T = ln(2)/theta, dT/dtheta = -ln(2)/theta^2.
     const bool right = status == DST_OK && std::fabs(result.time - std::log(2.0) / 0.1) < 1e-7
                        && std::fabs(gradient + std::log(2.0) / 0.01) < 1e-6;
     std::printf("C++: %s, T = %.9f, dT/dtheta = %.9f\n", dst_status_message(status), result.time, gradient);

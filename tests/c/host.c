@@ -1,4 +1,4 @@
-/* `put` on a machine with an operating system. */
+/* Implementation of `put` with an operating system. */
 
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
-/* Misuse through the C interface, in both precisions: every wrong call returns its code and touches nothing. */
+/* Misuse of the C interface, in both precisions: every wrong call returns its code and changes nothing. */
 
 #include <math.h>
 
 #include "check.h"
 #include "dst.h"
 
-/* Not memcmp: padding is compared too, which valgrind is told (valgrind.supp) to let pass here and nowhere else. */
+/* Not memcmp: this also compares padding, which valgrind.supp allows here only. */
 static int same_bytes(const void *a, const void *b, size_t size)
 {
     const unsigned char *p = a, *q = b;
@@ -15,7 +15,7 @@ static int same_bytes(const void *a, const void *b, size_t size)
     return 1;
 }
 
-/* Any of the functions, by number. */
+/* Calls any of the functions, by number. */
 #define CALLS 12
 static dst_status call_f32(unsigned which, void *workspace, size_t size);
 static dst_status call_f64(unsigned which, void *workspace, size_t size);
@@ -36,7 +36,7 @@ static unsigned next_random(void)
 #include "precision.h"
 #include "misuse.h"
 
-/* Every status has a text of its own, and so has what is none. */
+/* Every status has its own message, and so does an invalid one. */
 static void messages(void)
 {
     for (int status = -1; status <= DST_ERROR_INTERNAL + 1; status++) {
@@ -50,7 +50,7 @@ static void messages(void)
     CHECK(strcmp(dst_status_message(INT32_MAX), dst_status_message(-1)) == 0);
 }
 
-/* A handle of the other precision. */
+/* Handle of the other precision. */
 static void other_precision(void)
 {
     reset_f32();

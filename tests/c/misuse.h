@@ -1,21 +1,22 @@
-/* Everything that a caller can do wrong, for one precision. A refused call returns its code and leaves every byte of
- * `world` as it was: inputs, outputs and the workspace. */
+/* All kinds of misuse by a caller, for one precision. A rejected call returns its code and leaves every byte of `world`
+ * unchanged: inputs, outputs and the workspace. */
 
-/* A callback that goes wrong on request; the decay otherwise. */
+/* Callbacks that fail on request; otherwise the decay. */
 typedef struct {
-    /* The calls of `rate`, `pullback` and `pushforward` so far. */
+    /* Number of calls of `rate`, `pullback` and `pushforward` so far. */
     size_t calls[3];
-    /* Which of them goes wrong, and at which of its calls (from 1). */
+    /* The callback that fails, and the number of the failing call (from 1). */
     int which;
     size_t at;
-    /* What it returns; 0: it leaves its outputs alone (NaN in the pullback). */
+    /* Return value of the failing call; 0: it leaves its outputs unwritten (NaN in the pullback). */
     int code;
-    /* The calls of the weight of the seeds, and those of them after an abort; the one that aborts (from 1). */
+    /* Calls of the weight of the seeds, those after an abort, and the number of the one that aborts (from 1). */
     size_t weighed, weighed_late, weight_at;
-    /* Does every callback call functions on its own workspace? How many it called, and how many were refused as busy. */
+    /* True if every callback calls functions on its own workspace; the number of such calls, and of those rejected as busy.
+     * */
     int reenters;
     size_t entered, refused;
-    /* The first eight bytes of the workspace, as a callback saw them. */
+    /* First eight bytes of the workspace during a callback. */
     unsigned char seal[8];
 } OWN(trouble);
 
@@ -28,7 +29,7 @@ static int OWN(is_due)(OWN(trouble) * trouble, int which)
     return ++trouble->calls[which] >= trouble->at && trouble->which == which && trouble->at > 0;
 }
 
-/* Leaves the weights alone; only counts. */
+/* Only counts; does not change the weights. */
 static int OWN(weight)(void *user, size_t step, REAL *criterion_weight, REAL *loss_weight)
 {
     OWN(trouble) *trouble = user;
@@ -48,7 +49,7 @@ static int OWN(bad_rate)(void *user, const REAL *theta, const REAL *x, REAL t, R
     *loss = x[0];
     rate[0] = theta[0] * x[0];
     if (OWN(is_due)(trouble, 0)) {
-        /* The seal as it is during a call. */
+        /* Seal during a call. */
         memcpy(trouble->seal, OWN(workspace)(), sizeof trouble->seal);
         return trouble->code;
     }
@@ -104,7 +105,7 @@ static int OWN(bad_hessian)(void *user, const REAL *x, const REAL *v, const REAL
     return OWN(is_due)(trouble, 1) ? trouble->code : 0;
 }
 
-/* All that a call can see. */
+/* Everything that a call can access. */
 typedef struct {
     DST(problem) problem;
     DST(options) options;
@@ -135,7 +136,7 @@ static const void *OWN(workspace)(void)
 #define W OWN(w)
 #define T OWN(t)
 
-/* A fresh world, in which everything would work; outputs and workspace are filled with a pattern. */
+/* Creates a fresh world in which every call would succeed; outputs and workspace are filled with a pattern. */
 static void OWN(reset)(void)
 {
     memset(&W, 0xa5, sizeof W);
@@ -166,7 +167,7 @@ static void OWN(reset)(void)
     W.result.state = W.state;
 }
 
-/* The call is refused with this status, and nothing has changed. */
+/* The call is rejected with this status and changes nothing. */
 #define REFUSED(expected, call)                                                                                        \
     do {                                                                                                               \
         OWN(before) = W;                                                                                               \
@@ -174,7 +175,7 @@ static void OWN(reset)(void)
         CHECK(same_bytes(&OWN(before), &W, sizeof W));                                                                \
     } while (0)
 
-/* The same for a call that got as far as the workspace: everything else is as it was. */
+/* The same for a call that has changed the workspace: everything else is unchanged. */
 #define FAILED(expected, call)                                                                                         \
     do {                                                                                                               \
         OWN(before) = W;                                                                                               \
@@ -183,14 +184,14 @@ static void OWN(reset)(void)
         CHECK(same_bytes(&OWN(before), &W, sizeof W));                                                                \
     } while (0)
 
-/* These with the arguments of `world`. */
+/* Calls with the arguments of `world`. */
 #define ONE_SHOT()                                                                                                     \
     DST(sensitivity)(&W.problem, &W.options, W.theta, W.x0, &W.seeds, W.workspace, sizeof W.workspace, &W.result)
 #define INIT() DST(run_init)(&W.problem, &W.options, W.theta, W.x0, W.workspace, sizeof W.workspace, &W.run)
 #define OLA_INIT() DST(ola_init)(&W.objective, &W.ola_options, W.x0, W.workspace, sizeof W.workspace, &W.ola)
 #define WINDOW_INIT() DST(window_init)(&W.objective, &W.ola_options, W.x0, W.workspace, sizeof W.workspace, &W.window)
 
-/* One after the other, a change to the world is refused by the one-shot call and by dst_run_init. */
+/* A change to the world for which the one-shot call and dst_run_init are both rejected. */
 #define BAD(expected, change)                                                                                          \
     do {                                                                                                               \
         OWN(reset)();                                                                                                  \
@@ -199,7 +200,7 @@ static void OWN(reset)(void)
         REFUSED(expected, INIT());                                                                                     \
     } while (0)
 
-/* The same for the seeds, by the one-shot call and by dst_gradient_advance. */
+/* The same for the seeds, with the one-shot call and dst_gradient_advance. */
 #define BAD_SEEDS(expected, change)                                                                                    \
     do {                                                                                                               \
         OWN(reset)();                                                                                                  \
@@ -250,7 +251,7 @@ static void OWN(null_pointers)(void)
     REFUSED(DST_ERROR_NULL, DST(gradient_read)(NULL, &W.result));
     CHECK(DST(gradient_advance)(W.run, NULL, SIZE_MAX, &W.remaining) == DST_OK && W.remaining == 0);
     REFUSED(DST_ERROR_NULL, DST(gradient_read)(W.run, NULL));
-    /* None of which has harmed the run. */
+    /* None of these calls has damaged the run. */
     CHECK(DST(gradient_read)(W.run, &W.result) == DST_OK && W.theta_gradient[0] < 0);
     dst_workspace_clear(NULL);
 
@@ -285,7 +286,7 @@ static void OWN(null_pointers)(void)
     REFUSED(DST_ERROR_NULL, DST(window_read)(NULL, &W.ola_state));
     REFUSED(DST_ERROR_NULL, DST(window_read)(W.window, NULL));
 
-    /* What may be NULL: theta without parameters, the vectors of the result, abort_code. */
+    /* Pointers that may be NULL: theta without parameters, the vectors of the result, abort_code. */
     OWN(reset)();
     W.result.theta_gradient = W.result.x0_gradient = W.result.state = NULL;
     W.problem.abort_code = NULL;
@@ -316,7 +317,7 @@ static void OWN(sizes)(void)
     W.ola_options.slots = SIZE_MAX;
     REFUSED(DST_ERROR_SIZE, WINDOW_INIT());
 
-    /* Exactly enough is enough; a byte less is not. A workspace of zero bytes holds nothing. */
+    /* The exact size is accepted; one byte less is not. A workspace of zero bytes is rejected. */
     OWN(reset)();
     need = DST(workspace_size)(&W.problem, &W.options);
     CHECK(need > 0 && need < sizeof W.workspace);
@@ -340,7 +341,7 @@ static void OWN(sizes)(void)
     CHECK(DST(window_init)(&W.objective, &W.ola_options, W.x0, W.workspace, need, &W.window) == DST_OK);
 }
 
-/* An address that is off by one byte. */
+/* Address that is off by one byte. */
 static void *OWN(off)(void *pointer)
 {
     return (char *)pointer + 1;
@@ -416,11 +417,11 @@ static void OWN(numbers)(void)
     BAD(DST_ERROR_CHOICE, W.options.integrator = 4);
     BAD_SEEDS(DST_ERROR_CHOICE, W.seeds.crossing = 4);
     BAD_SEEDS(DST_ERROR_CHOICE, W.seeds.crossing = -1);
-    /* The tangent mode knows no window. */
+    /* The tangent mode does not support a window. */
     BAD_SEEDS(DST_ERROR_CHOICE, (W.options.mode = DST_TANGENT, W.seeds.window = 3));
     BAD(DST_ERROR_CHOICE, W.options.mode = 3);
     BAD(DST_ERROR_CHOICE, W.options.mode = INT32_MIN);
-    /* A struct of zeros has no step size. */
+    /* A struct of zeros has no valid step size. */
     BAD(DST_ERROR_STEP_SIZE, (memset(&W.options, 0, sizeof W.options), W.options.slots = 1));
 }
 
@@ -485,7 +486,7 @@ static void OWN(overlaps)(void)
 
 static void OWN(order)(void)
 {
-    /* Nothing was ever initialised here. */
+    /* The workspace was never initialised. */
     OWN(reset)();
     W.run = (void *)W.workspace;
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(run_advance)(W.run, 1, &W.progress));
@@ -497,12 +498,12 @@ static void OWN(order)(void)
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(window_advance)((void *)W.workspace, 1, &W.report));
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(window_read)((void *)W.workspace, &W.ola_state));
 
-    /* A run is no ola, and no window. */
+    /* A run is neither an ola nor a window. */
     CHECK(INIT() == DST_OK);
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(ola_advance)((void *)W.run, 1, &W.progress));
     REFUSED(DST_ERROR_NOT_INITIALISED, DST(window_advance)((void *)W.run, 1, &W.report));
 
-    /* The gradient before a stop, or before anything: refused, and the run goes on. */
+    /* A gradient before the stop, or before any step, is rejected, and the run can continue. */
     REFUSED(DST_ERROR_NOT_STOPPED, DST(gradient_advance)(W.run, NULL, 1, &W.remaining));
     REFUSED(DST_ERROR_ORDER, DST(gradient_read)(W.run, &W.result));
     CHECK(DST(run_advance)(W.run, 1, &W.progress) == DST_OK && W.progress == DST_RUNNING);
@@ -512,17 +513,17 @@ static void OWN(order)(void)
     CHECK(DST(gradient_advance)(W.run, NULL, 1, &W.remaining) == DST_OK && W.remaining > 1);
     REFUSED(DST_ERROR_ORDER, DST(gradient_read)(W.run, &W.result));
     REFUSED(DST_ERROR_ORDER, DST(run_advance)(W.run, 1, &W.progress));
-    /* After a first passage x_N is the best, and stays at hand. */
+    /* After a first passage x_N is the best iterate, and remains available. */
     CHECK(DST(run_iterate)(W.run, &W.iterate) == DST_OK && W.iterate.criterion <= W.options.epsilon);
     CHECK(DST(gradient_advance)(W.run, NULL, SIZE_MAX, &W.remaining) == DST_OK && W.remaining == 0);
     CHECK(DST(gradient_read)(W.run, &W.result) == DST_OK && W.theta_gradient[0] < 0);
     REFUSED(DST_OK, DST(gradient_read)(W.run, &W.result));
     REFUSED(DST_ERROR_ORDER, DST(run_advance)(W.run, 1, &W.progress));
-    /* A further sweep has begun: the result of the one before is gone. */
+    /* A further sweep has begun, so the result of the previous one is lost. */
     CHECK(DST(gradient_advance)(W.run, NULL, 1, &W.remaining) == DST_OK && W.remaining > 0);
     REFUSED(DST_ERROR_ORDER, DST(gradient_read)(W.run, &W.result));
 
-    /* A reset in the middle of a callback leaves a seal behind that only dst_workspace_clear opens. */
+    /* A reset during a callback leaves a seal that only dst_workspace_clear removes. */
     OWN(reset)();
     CHECK(INIT() == DST_OK);
     T.at = 1;
@@ -539,17 +540,17 @@ static void OWN(order)(void)
     T.at = 0;
     CHECK(ONE_SHOT() == DST_OK);
 
-    /* The limit comes first. */
+    /* The step limit comes first. */
     OWN(reset)();
     W.options.max_steps = 2;
     FAILED(DST_ERROR_NOT_STOPPED, ONE_SHOT());
     W.options.max_steps = 0;
     FAILED(DST_ERROR_NOT_STOPPED, ONE_SHOT());
-    /* Nothing to do. */
+    /* N = 0: no step to differentiate. */
     OWN(reset)();
     W.options.epsilon = 2;
     FAILED(DST_ERROR_STOPPED_AT_START, ONE_SHOT());
-    /* No derivative of the wanted kind; the run is still there. */
+    /* The derivative of the required kind is missing; the run is still valid. */
     OWN(reset)();
     W.problem.pullback = NULL;
     W.options.mode = DST_ADJOINT;
@@ -563,13 +564,13 @@ static void OWN(order)(void)
     W.problem.pullback = NULL;
     W.problem.pushforward = NULL;
     FAILED(DST_ERROR_NO_PUSHFORWARD, ONE_SHOT());
-    /* J falls by a few units in the last place only. */
+    /* J falls by only a few units in the last place. */
     OWN(reset)();
     W.theta[0] = 4 * REAL_EPSILON;
     W.options.step = 1;
     W.options.epsilon = 1 - 4 * REAL_EPSILON;
     FAILED(DST_ERROR_FLAT_CROSSING, ONE_SHOT());
-    /* The run itself is sound, and f has a gradient. */
+    /* The run itself is valid, and f has a gradient. */
     W.run = (void *)W.workspace;
     REFUSED(DST_ERROR_ORDER, DST(run_advance)(W.run, 1, &W.progress));
     W.seeds.time_weight = 0;
@@ -578,7 +579,7 @@ static void OWN(order)(void)
     CHECK(DST(gradient_read)(W.run, &W.result) == DST_OK && W.theta_gradient[0] < 0);
 }
 
-/* A callback goes wrong at each of its calls in turn: with a code, or with numbers that are none. */
+/* A callback fails at each of its calls in turn: with a code, or with unwritten or NaN results. */
 static void OWN(callbacks)(void)
 {
     for (int integrator = DST_EULER; integrator <= DST_RK4; integrator++)
@@ -597,22 +598,22 @@ static void OWN(callbacks)(void)
                         expected = DST_ABORTED;
                         OWN(before).abort_code = code;
                     } else if (which == 0) {
-                        /* A criterion that is missing is missed, but for the stages between. */
+                        /* A missing criterion is detected, except in intermediate stages. */
                         expected = DST_ERROR_NON_FINITE;
                     } else {
                         expected = DST_ERROR_NON_FINITE_GRADIENT;
                     }
                     dst_status status = ONE_SHOT();
-                    /* Where the first pullback is wrong, there is no slope to cross with. */
+                    /* If the first pullback is wrong, there is no slope at the crossing. */
                     CHECK(status == expected
                           || (code == 0 && which == 1 && at == 1 && status == DST_ERROR_FLAT_CROSSING));
                     memcpy(OWN(before).workspace, W.workspace, sizeof W.workspace);
                     CHECK(same_bytes(&OWN(before), &W, sizeof W));
-                    /* Nobody calls back after an abort. */
+                    /* No callback is called after an abort. */
                     CHECK(code == 0 || T.calls[which] == at);
                 }
 
-    /* Nor is the weight asked after one; and the best iterate is that of its J. */
+    /* Nor is the weight called after an abort; and the best iterate matches its J. */
     for (int which = 0; which < 3; which++)
         for (size_t at = 1; at <= 7; at++) {
             OWN(reset)();
@@ -643,7 +644,7 @@ static void OWN(callbacks)(void)
             CHECK(ONE_SHOT() == DST_ABORTED && W.abort_code == 11 && T.weighed == at);
         }
 
-    /* In a run in portions: aborted for good, with the best iterate still at hand. */
+    /* Run in small budgets: the abort is final, and the best iterate remains available. */
     OWN(reset)();
     T.at = 4;
     T.code = 42;
@@ -653,7 +654,7 @@ static void OWN(callbacks)(void)
     CHECK(DST(run_advance)(W.run, 5, &W.progress) == DST_ABORTED && T.calls[0] == 4);
     CHECK(DST(run_iterate)(W.run, &W.iterate) == DST_OK && W.iterate.best_criterion < 1);
     CHECK(DST(gradient_advance)(W.run, NULL, 1, &W.remaining) == DST_ABORTED);
-    /* And in a gradient in portions. */
+    /* The same for a gradient in small budgets. */
     OWN(reset)();
     T.which = 1;
     T.at = 3;
@@ -688,7 +689,7 @@ static void OWN(callbacks)(void)
     CHECK(WINDOW_INIT() == DST_OK);
     CHECK(DST(window_advance)(W.window, 100, &W.report) == DST_ABORTED && W.abort_code == 8);
     CHECK(DST(window_advance)(W.window, 100, &W.report) == DST_ABORTED && T.calls[1] == 1);
-    /* A window that failed has not happened. */
+    /* A failed window has no effect. */
     OWN(reset)();
     T.at = 2;
     CHECK(WINDOW_INIT() == DST_OK);
@@ -699,8 +700,8 @@ static void OWN(callbacks)(void)
     CHECK(DST(window_advance)(W.window, 100, &W.report) == DST_OK && W.report.outcome == DST_WINDOW_ADAPTED);
 }
 
-/* Any function of this precision, by number, on this workspace; with arguments of its own that are all right. Outputs stay as
- * they are. */
+/* Calls any function of this precision, by number, on this workspace, with otherwise valid arguments. Outputs are left
+ * unchanged. */
 static dst_status OWN(call)(unsigned which, void *workspace, size_t size)
 {
     static const REAL numbers[2] = { 1, 1 };
@@ -757,7 +758,7 @@ static dst_status OWN(call)(unsigned which, void *workspace, size_t size)
     return status;
 }
 
-/* Calls a function of either precision on the workspace of the call under way. */
+/* Calls a function of either precision on the workspace of the current call. */
 static void OWN(reenter)(OWN(trouble) * trouble)
 {
     unsigned which;
@@ -771,7 +772,7 @@ static void OWN(reenter)(OWN(trouble) * trouble)
     trouble->refused += status == DST_ERROR_BUSY;
 }
 
-/* Runs that callbacks disturb as best they can have the bits of those that were left alone. */
+/* Runs with callbacks that interfere have the same bits as undisturbed runs. */
 static void OWN(reentry)(void)
 {
     size_t entered = 0;

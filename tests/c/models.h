@@ -1,6 +1,6 @@
-/* The models with known answers of tests/models, in C, with derivatives by hand. Compiled for both precisions. */
+/* The models with known answers of tests/models, in C, with hand-written derivatives. Compiled for both precisions. */
 
-/* Counts the calls; `user` of every problem here. */
+/* Counts of the calls; `user` of every problem here. */
 typedef struct {
     size_t rates, pullbacks, pushforwards;
 } OWN(calls);
@@ -98,7 +98,7 @@ static DST(problem) OWN(figure1)(OWN(calls) *calls)
     return problem;
 }
 
-/* A ball dropped under gravity theta: q' = v, v' = -theta, J = q. */
+/* Ball dropped under gravity theta: q' = v, v' = -theta, J = q. */
 
 static int OWN(ball_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
                           REAL *criterion, REAL *loss)
@@ -144,7 +144,7 @@ static DST(problem) OWN(ball)(OWN(calls) *calls)
     return problem;
 }
 
-/* A mass that swings: q' = v, v' = -16*q - theta*v, J = q^2. J enters and leaves the band many times before it stays. */
+/* Oscillating mass: q' = v, v' = -16*q - theta*v, J = q^2. J enters and leaves the band many times before it stays. */
 
 static int OWN(swing_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
                            REAL *criterion, REAL *loss)
@@ -190,7 +190,7 @@ static DST(problem) OWN(swing)(OWN(calls) *calls)
     return problem;
 }
 
-/* A target that moves: x' = -theta*x meets the line t/2, J = x - t/2 = 0. */
+/* Moving target: x' = -theta*x meets the line t/2, J = x - t/2 = 0. */
 
 static int OWN(chase_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *rate, REAL *tape,
                            REAL *criterion, REAL *loss)
@@ -235,7 +235,7 @@ static DST(problem) OWN(chase)(OWN(calls) *calls)
     return problem;
 }
 
-/* f = sum l_i*x_i^2/2 + c*(sum x_i)^2/2, an objective whose variables are not independent. */
+/* Objective with coupled variables: f = sum l_i*x_i^2/2 + c*(sum x_i)^2/2. */
 
 static const REAL OWN(bowl_lambda)[3] = { 1, 3, (REAL)0.6 };
 static const REAL OWN(bowl_coupling) = (REAL)0.2;

@@ -1,8 +1,8 @@
-/* A controller for one's own plant, in C. The model is a JSON file with A, B, Q, R and the bounds; then
+/* Controller for a user's plant, in C. The model is a JSON file with A, B, Q, R and the bounds; then
  *
  *     dst control export --model motor.json --out .
  *
- * tunes the solver for it and writes motor.h beside dst_controller.h. This is all that is left to write: */
+ * tunes the solver for it and writes motor.h and dst_controller.h. Only this program is left to write: */
 
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ int main(void)
             return 1; /* the state is not a number */
         if (outcome.iterations > worst)
             worst = outcome.iterations;
-        /* Here the plant is simulated; yours is real: measure x, apply u. */
+        /* The plant is simulated here; on a real one, measure x and apply u. */
         x[0] += 0.05f * x[1] + 0.002f * u[0];
         x[1] = 0.9f * x[1] + 0.08f * u[0];
         if (-x[1] > fastest)

@@ -1,5 +1,5 @@
-/* What is written once and compiled for both precisions: define PRECISION as 32 or 64, include this, then the code.
- * No include guard: it is included once for each. */
+/* Compiles one source for both precisions: define PRECISION as 32 or 64, include this file, then the code. No include guard:
+ * it is included once for each. */
 
 #undef REAL
 #undef BITS

@@ -1,6 +1,6 @@
-/* The tuned controllers in closed loop with simulated plants: the same as dst_models::ticks in Rust, bit by bit.
+/* Tuned controllers in closed loop with simulated plants: bit-identical to dst_models::ticks in Rust.
  *
- * No library: dst_controller.h and the constants that `dst control export` wrote are all there is. */
+ * No library: only dst_controller.h and the constants written by `dst control export`. */
 
 #include "check.h"
 
@@ -24,7 +24,7 @@ static void digest(uint32_t *sum, const float *values, int count)
     }
 }
 
-/* What a PD controller wants over the horizon, which follows a triangle wave out of the box. */
+/* Nominal inputs over the horizon, from a PD controller that follows a triangle wave beyond the box. */
 static void wish(int tick, int axis, const float *x, float *linear, int stages)
 {
     float p = x[0], v = x[1];
@@ -55,7 +55,7 @@ static void advance(const dst_controller *c, const float *a, const float *b, flo
     }
 }
 
-/* Where ticks begin and end, for the count of instructions; one place each. */
+/* Begin and end of a tick, for the count of instructions; one address each. */
 void dst_safety_begins(void);
 void dst_safety_ends(void);
 void dst_hover_begins(void);
@@ -115,7 +115,7 @@ int main(void)
     dst_outcome outcome;
     show("safety_filter", run(&safety_filter, safety_filter_a, safety_filter_b, axes, extra, dst_safety_begins, dst_safety_ends));
     show("quadrotor", run(&quadrotor, quadrotor_a, quadrotor_b, body, NULL, dst_hover_begins, dst_hover_ends));
-    /* A state so large that what is made of it overflows is not solved; the inputs keep their bounds, the next tick is sound. */
+    /* A state so large that the program overflows is not solved; the inputs keep their bounds, and the next tick is valid. */
     for (int place = 0; place < 12; place++)
         for (int budget = 0; budget <= 3; budget++) {
             const float kept = body[place];
@@ -128,7 +128,7 @@ int main(void)
             for (int i = 0; i < 4; i++)
                 CHECK(quadrotor.lower[i] <= u[i] && u[i] <= quadrotor.upper[i]);
         }
-    /* A state that is not a number is refused, and nothing is written. */
+    /* A state with NaN is rejected, and nothing is written. */
     memset(&body[3], 0xff, sizeof body[3]);
     outcome.iterations = -1;
     CHECK(dst_controller_tick(&quadrotor, memory, body, NULL, 5, u, &outcome) == 1 && outcome.iterations == -1);

@@ -1,9 +1,9 @@
-/* Tunes the gains of a position controller by the time it takes to settle. */
+/* Tunes the gains of a position controller by its settling time. */
 #include <stdio.h>
 #include "dst.h"
 
-/* The plant: a mass that is pushed back by k*x and braked by d*v. theta = (k, d), x = (position, velocity).
- * The iteration is x - h*A, so A is minus the derivative. It has settled when x^2 + v^2 stays <= epsilon. */
+/* Plant: a mass with spring force k*x and damping d*v. theta = (k, d), x = (position, velocity). The iteration is x - h*A, so
+ * A is minus the derivative. It has settled when x^2 + v^2 stays <= epsilon. */
 static int rate(void *user, const float *theta, const float *x, float t,
                 float *rate, float *tape, float *criterion, float *loss)
 {
@@ -11,10 +11,10 @@ static int rate(void *user, const float *theta, const float *x, float t,
     rate[0] = -x[1];
     rate[1] = theta[0] * x[0] + theta[1] * x[1];
     *criterion = x[0] * x[0] + x[1] * x[1];
-    return 0; /* anything else would abort the run */
+    return 0; /* any other value aborts the run */
 }
 
-/* The derivatives, transposed: given what a change of A and of J is worth, adds what a change of theta and x is worth. */
+/* Transposed derivatives: from the cotangents of A and J, adds the cotangents of theta and x. */
 static int pullback(void *user, const float *theta, const float *x, float t, const float *tape,
                     const float *rate_bar, float criterion_bar, float loss_bar, float *theta_bar, float *x_bar,
                     float *t_bar)

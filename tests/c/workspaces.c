@@ -1,4 +1,4 @@
-/* Workspaces on this machine: moved and copied between calls, and with a page behind them that must not be touched. */
+/* Workspaces on this machine: moved and copied between calls, and placed before a guard page. */
 
 #define _DEFAULT_SOURCE /* mmap */
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "check.h"
 #include "dst.h"
 
-/* A workspace in another place; the old one is scribbled over and freed. */
+/* Moves a workspace to a new address; the old one is overwritten and freed. */
 static void *moved(void *old, size_t size)
 {
     void *place = malloc(size);
@@ -30,7 +30,7 @@ static void *allocated(size_t size)
     return place;
 }
 
-/* The last `size` bytes before a page that faults when it is read or written, aligned down. */
+/* The last `size` bytes before a page that faults on any access, aligned down. */
 typedef struct {
     unsigned char *pages, *workspace;
     size_t length;
@@ -60,7 +60,7 @@ static guarded before_a_guard(size_t size, size_t align)
 #include "models.h"
 #include "workspaces.h"
 
-/* Every function on a handle that is not its own. */
+/* Calls every function on a handle of another kind. */
 static void wrong_functions(void *workspace, int kind, int precision)
 {
     unsigned char before[8];
@@ -86,7 +86,7 @@ static void guards(void)
         use_f64(g.workspace, kind);
         munmap(g.pages, g.length);
     }
-    /* Of what was cleared, but never initialised, eight bytes are enough. */
+    /* For a workspace that was cleared but never initialised, eight bytes are enough. */
     {
         guarded g = before_a_guard(8, 8);
         dst_workspace_clear(g.workspace);

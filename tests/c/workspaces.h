@@ -1,20 +1,20 @@
-/* Workspaces that move, for one precision. */
+/* Workspaces that are moved, for one precision. */
 
-/* The kinds of objects. */
+/* Kinds of objects. */
 #ifndef KINDS
 #define KINDS 3
 enum { RUN, OLA, WINDOW };
 #endif
 
-/* The numbers that a run gave: T, dT/depsilon, dtheta, dx0, x_N, the best iterate, and dtheta of a second sweep. */
+/* Results of a run: T, dT/depsilon, dtheta, dx0, x_N, the best iterate, and dtheta of a second sweep. */
 typedef struct {
     REAL time, epsilon_gradient, theta_gradient[1], x0_gradient[2], state[2], best[2], second[1];
 } OWN(outcome);
 
-/* Moves the workspace to a new place, or leaves it where it is. */
+/* Moves the workspace to a new address, or leaves it in place. */
 #define MOVE() (place = moves ? moved(place, size) : place)
 
-/* The rest of a run: steps, a gradient, and a second one with other seeds. Frees the workspace. */
+/* Completes a run: steps, a gradient, and a second one with other seeds. Frees the workspace. */
 static void OWN(go_on)(void *place, size_t size, int moves, const DST(seeds) * seeds, OWN(outcome) * o)
 {
     DST(result) result = { .theta_gradient = o->theta_gradient, .x0_gradient = o->x0_gradient, .state = o->state };
@@ -84,7 +84,7 @@ static void OWN(moving_run)(DST(problem) problem, DST(options) options, const RE
             }
 }
 
-/* Two copies of one run take turns. */
+/* Advances two copies of one run alternately. */
 static void OWN(taking_turns)(DST(problem) problem, DST(options) options, const REAL *theta, const REAL *x0)
 {
     const size_t size = DST(workspace_size)(&problem, &options);
@@ -113,7 +113,7 @@ static void OWN(taking_turns)(DST(problem) problem, DST(options) options, const 
     CHECK(memcmp(&gradients[0], &gradients[1], sizeof(REAL)) == 0);
 }
 
-/* The adaptive methods: the same, with 40 calls of five iterations. */
+/* Does the same for the adaptive methods, with 40 calls of five iterations. */
 static void OWN(moving_adaptation)(int kind)
 {
     static const REAL x0[3] = { 1, (REAL)-0.7, (REAL)0.4 };
@@ -171,7 +171,7 @@ static void OWN(moves)(void)
     OWN(moving_adaptation)(WINDOW);
 }
 
-/* The smallest object of a kind, initialised, right before a guard. */
+/* Creates the smallest object of a kind, initialised, directly before a guard page. */
 static guarded OWN(smallest)(int kind)
 {
     static OWN(calls) calls;
@@ -197,7 +197,7 @@ static guarded OWN(smallest)(int kind)
     return g;
 }
 
-/* The functions of a kind, on a workspace of another kind or precision: all refused. */
+/* Calls the functions of a kind on a workspace of another kind or precision: all are rejected. */
 static void OWN(refuse)(void *workspace, int kind)
 {
     DST(iterate) iterate;
@@ -221,7 +221,7 @@ static void OWN(refuse)(void *workspace, int kind)
     CHECK(progress == 77 && remaining == 77);
 }
 
-/* The right functions still work, up to the last byte. */
+/* Checks that the right functions still work, up to the last byte. */
 static void OWN(use)(void *workspace, int kind)
 {
     DST(iterate) iterate;

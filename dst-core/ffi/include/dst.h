@@ -1,17 +1,17 @@
-/* dst.h - differentiate how long an iterative algorithm runs until it stops. No heap, no globals, no panic.
+/* dst.h - differentiates the stopping time of an iterative algorithm. No heap, no globals, no panic.
  *
  * An iteration x_{k+1} = x_k - h*A(theta, x_k, t_k) stops at the first N with J(x_N) <= epsilon. This library runs it, finds
  * N, and computes the gradient of the stopping time T with respect to theta, x0 and epsilon. Generated from dst-core/ffi by
  * `cargo xtask c-header`; do not edit.
  *
- * THE SHORTEST USE
+ * MINIMAL EXAMPLE
  *
  *     static int rate(void *user, const float *theta, const float *x, float t,
  *                     float *rate, float *tape, float *criterion, float *loss)
  *     {
  *         rate[0] = theta[0] * x[0];                      (x' = -theta*x, stop when x <= epsilon)
  *         *criterion = x[0];
- *         return 0;                                       (anything else aborts)
+ *         return 0;                                       (any other value aborts)
  *     }
  *     static int pullback(void *user, const float *theta, const float *x, float t, const float *tape,
  *                         const float *rate_bar, float criterion_bar, float loss_bar,
@@ -30,31 +30,31 @@
  *     dst_status status = dst_sensitivity_f32(&problem, &options, theta, x0, NULL, workspace, sizeof workspace, &result);
  *     if (status != DST_OK) puts(dst_status_message(status));
  *
- * IN A CONTROL LOOP, a few steps per tick: dst_run_init, then dst_run_advance until DST_REACHED (dst_run_iterate has the
- * best iterate when the deadline comes first), dst_gradient_advance until nothing remains, dst_gradient_read. The result has the
+ * IN A CONTROL LOOP, a few steps per tick: dst_run_init, then dst_run_advance until DST_REACHED (dst_run_iterate gives the
+ * best iterate at an earlier deadline), dst_gradient_advance until nothing remains, dst_gradient_read. The result has the
  * same bits as that of dst_sensitivity. Further gradients of the same run, of the stopping time or of weighted sums of J and
- * of a loss f (dst_seeds), take dst_gradient_advance and dst_gradient_read only.
+ * of a loss f (dst_seeds), only need dst_gradient_advance and dst_gradient_read.
  *
- * FIRST PASSAGE OR SETTLING: by default a run stops at the first J <= epsilon, whatever J does later. A loop that swings
- * through its target passes it long before it settles: there, set `staying` in dst_options.
+ * FIRST PASSAGE OR SETTLING: by default a run stops at the first J <= epsilon, whatever J does later. An oscillating loop
+ * passes its target long before it settles: set `staying` in dst_options for the settling time.
  *
- * WHILE AN OPTIMISER RUNS: dst_ola (Adam that adapts its learning rate) and dst_window (the same with the exact sensitivity
+ * ONLINE ADAPTATION: dst_ola (Adam with an adapted learning rate) and dst_window (the same with the exact sensitivity
  * of each window).
  *
- * THE RULES, for every function
+ * RULES for every function
  * - float functions end in _f32, double functions in _f64. Everything else is the same.
- * - The return value is DST_OK or the reason why nothing was done. Outputs are written on success only.
- * - A pointer must be NULL or lead to memory of the size its comment says, [in brackets]. NULL where something is needed, a
- *   misaligned pointer, or outputs that overlap other arguments are refused.
- * - Memory is yours: the workspace. Its size and alignment come from functions. Its first eight bytes must be zero when it is
- *   first used: those of a static array are, others are cleared once by dst_workspace_clear. The rest may be anything.
- * - A run lives in its workspace, and nowhere else. Between two calls it may be moved or copied by memcpy to a place of the
+ * - The return value is DST_OK or the reason why the call did nothing. Outputs are written on success only.
+ * - A pointer must be NULL or point to memory of the size given in its comment, [in brackets]. A required pointer that is
+ *   NULL, a misaligned pointer, or outputs that overlap other arguments are rejected.
+ * - The caller owns all memory: the workspace. Functions return its size and alignment. Its first eight bytes must be zero
+ *   when it is first used, as in a static array; otherwise call dst_workspace_clear once. The rest may be uninitialised.
+ * - A run is stored in its workspace only. Between two calls it may be moved or copied by memcpy to an address of the
  *   same alignment; the handle is the address of the workspace. Do not change its content. Nothing needs to be freed.
- * - A handle of another kind or of the other precision is refused; so is every call that a callback makes on the workspace of
- *   its own run, dst_run_init and dst_sensitivity included. Neither touches anything.
- * - Workspaces are independent of each other: use as many as you like, from any thread, one call at a time on each.
- * - Results have the same bits on every target and with any budget and number of slots, as far as your callbacks do.
- *   (Compile those with -ffp-contract=off where you compare bits.)
+ * - A handle of another kind or of the other precision is rejected, and so is every call from a callback on the workspace of
+ *   its own run, including dst_run_init and dst_sensitivity. Neither changes anything.
+ * - Workspaces are independent of each other: use any number of them, from any thread, one call at a time on each.
+ * - Results have the same bits on every target and with any budget and number of slots, if your callbacks do.
+ *   (Compile those with -ffp-contract=off to compare bits.)
  */
 
 
@@ -64,33 +64,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The result of a call: DST_OK, or the reason why it did nothing. dst_status_message() has the text.
+// Result of a call: DST_OK, or the reason why it did nothing. dst_status_message() returns the message.
 enum dst_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // Done.
+    // Success.
     DST_OK = 0,
-    // A pointer that is needed is NULL.
+    // A required pointer is NULL.
     DST_ERROR_NULL = 1,
-    // A pointer, or the workspace, is not aligned: see dst_workspace_align.
+    // A pointer or the workspace is not aligned: see dst_workspace_align.
     DST_ERROR_MISALIGNED = 2,
     // An output overlaps an input, the workspace or another output.
     DST_ERROR_OVERLAP = 3,
-    // The workspace has fewer bytes than dst_workspace_size (dst_ola_workspace_size, dst_window_workspace_size) says.
+    // The workspace is smaller than dst_workspace_size (dst_ola_workspace_size, dst_window_workspace_size) returns.
     DST_ERROR_WORKSPACE_TOO_SMALL = 4,
-    // There are no states, or so many of something that their size in bytes does not fit a size_t.
+    // There are no states, or a size in bytes does not fit into a size_t.
     DST_ERROR_SIZE = 5,
-    // The handle is not of this kind: its workspace was never initialised, holds another kind of object, or has the other
-    // precision.
+    // The handle is not of this kind: its workspace was never initialised, or holds an object of another kind or precision.
     DST_ERROR_NOT_INITIALISED = 6,
-    // The call does not fit the stage: an advance after a gradient has begun, a gradient that is not complete.
+    // The call is out of order: an advance after a gradient has begun, or a read of a gradient that is not complete.
     DST_ERROR_ORDER = 7,
-    // A call on this workspace is under way: a callback used the workspace of its own run. Or it was never cleared, or a reset came
-    // in the middle of a call: see dst_workspace_clear.
+    // A call on this workspace is in progress: a callback used the workspace of its own run. Or the workspace was never cleared,
+    // or a reset interrupted a call: see dst_workspace_clear.
     DST_ERROR_BUSY = 8,
-    // A callback returned something else than zero; its code is in *abort_code of the problem or objective.
+    // A callback returned a value other than zero; the value is in *abort_code of the problem or objective.
     DST_ABORTED = 9,
     // An entry of theta is infinite or NaN.
     DST_ERROR_THETA = 10,
@@ -104,13 +103,13 @@ enum dst_status
     DST_ERROR_START_TIME = 14,
     // A weight of the seeds is infinite or NaN.
     DST_ERROR_WEIGHT = 15,
-    // The integrator, the crossing or the mode is none of those listed, or was left out of this library (c-lib --small).
+    // The integrator, the crossing or the mode is not in the list, or was left out of this library (c-lib --small).
     DST_ERROR_CHOICE = 16,
     // A hyperparameter of an adaptive method is out of range: alpha > 0, 0 <= beta < 1, stability, descent and tolerance >= 0.
     DST_ERROR_HYPERPARAMETER = 17,
     // The number of checkpoint slots is zero; the starting point needs one.
     DST_ERROR_NO_SLOTS = 18,
-    // The symplectic integrator needs positions and velocities in equal number.
+    // The symplectic integrator needs an even number of states: positions, then velocities.
     DST_ERROR_ODD_STATE = 19,
     // The problem has no pullback, which the adjoint needs.
     DST_ERROR_NO_PULLBACK = 20,
@@ -118,17 +117,17 @@ enum dst_status
     DST_ERROR_NO_PUSHFORWARD = 21,
     // The objective has no Hessian-vector product, which the windowed adaptation needs.
     DST_ERROR_NO_HESSIAN_VECTOR = 22,
-    // The state, the criterion or, in an adaptive run, the objective became infinite or NaN.
+    // The state, the criterion or, in an adaptive run, the objective is infinite or NaN.
     DST_ERROR_NON_FINITE = 23,
-    // The derivatives became infinite or NaN.
+    // The derivatives are infinite or NaN.
     DST_ERROR_NON_FINITE_GRADIENT = 24,
-    // The gradient of a stopping time was asked of a run that has not stopped, or never settled.
+    // The seeds contain the stopping time, but the run has not stopped, or has not settled.
     DST_ERROR_NOT_STOPPED = 25,
-    // The criterion holds at x0 already: there is no step to differentiate.
+    // The criterion already holds at x0: there is no step to differentiate.
     DST_ERROR_STOPPED_AT_START = 26,
     // The criterion is flat where it crosses epsilon: the stopping time has no derivative.
     DST_ERROR_FLAT_CROSSING = 27,
-    // None of the above: a defect of this library.
+    // Any other error: a defect of this library.
     DST_ERROR_INTERNAL = 28,
 };
 #ifndef __cplusplus
@@ -139,7 +138,7 @@ typedef int32_t dst_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// One step of the iteration: for the field `integrator`.
+// Integrator for one step of the iteration: for the field `integrator`.
 enum dst_integrator
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -162,7 +161,7 @@ typedef int32_t dst_integrator;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// The way in which the stopping time is read off the last step: for the field `crossing` of dst_seeds.
+// Definition of the stopping time within the last step: for the field `crossing` of dst_seeds.
 enum dst_crossing
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
@@ -170,7 +169,7 @@ enum dst_crossing
  {
     // Definition 3 of the paper: -h*dJ_N/(J_N - J_{N-1}).
     DST_PAPER = 0,
-    // The exact gradient of the linearly interpolated stopping time: what finite differences of it see.
+    // The exact gradient of the linearly interpolated stopping time: agrees with finite differences of it.
     DST_INTERPOLATED = 1,
     // Interpolated numerator over the slope dJ/dt - grad(J)*A; second order with DST_HEUN.
     DST_SLOPE = 2,
@@ -185,13 +184,13 @@ typedef int32_t dst_crossing;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// The way in which a gradient is computed: for the field `mode`.
+// Method by which a gradient is computed: for the field `mode`.
 enum dst_mode
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // Whichever costs less for this problem, these slots and the N at which the run stopped.
+    // The cheaper mode for this problem, these slots and the N at which the run stopped.
     DST_AUTO = 0,
     // Backward sweep over checkpoints; needs the pullback. Its cost does not depend on the number of parameters.
     DST_ADJOINT = 1,
@@ -212,13 +211,13 @@ enum dst_progress
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // The budget of the call is used up: call again, or take the best iterate if the deadline is here.
+    // The budget of the call is exhausted: call again, or use the best iterate at the deadline.
     DST_RUNNING = 0,
-    // Stopped: J <= epsilon and, if the options ask for it, J has stayed there. In an adaptive run: max |gradient| < tolerance.
+    // The run stopped: J <= epsilon and, if required, J has stayed there. In an adaptive run: max |gradient| < tolerance.
     DST_REACHED = 1,
-    // max_steps came first, or cut a stay short.
+    // The step limit max_steps came first, or cut a stay short.
     DST_STEP_LIMIT = 2,
-    // A run that was to stay below epsilon met max_steps above it.
+    // A run that had to stay below epsilon met max_steps above it.
     DST_NEVER_SETTLED = 3,
 };
 #ifndef __cplusplus
@@ -235,11 +234,11 @@ enum dst_window_outcome
   : int32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    // f fell far enough: alpha was adapted.
+    // f fell by the threshold and alpha was adapted.
     DST_WINDOW_ADAPTED = 0,
-    // f fell far enough, but too flatly for a derivative: alpha stays.
+    // f fell by the threshold, but the crossing is too flat for a derivative: alpha is unchanged.
     DST_WINDOW_FLAT = 1,
-    // The budget came first; the next window goes on with the same threshold.
+    // The budget ran out first; the next window continues with the same threshold.
     DST_WINDOW_OPEN = 2,
 };
 #ifndef __cplusplus
@@ -250,78 +249,78 @@ typedef int32_t dst_window_outcome;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// An adaptive run under way, in its workspace. The handle is the address of the workspace.
+// Adaptive run in its workspace. The handle is the address of the workspace.
 typedef struct dst_ola_f32 dst_ola_f32;
 
-// An adaptive run under way, in its workspace. The handle is the address of the workspace.
+// Adaptive run in its workspace. The handle is the address of the workspace.
 typedef struct dst_ola_f64 dst_ola_f64;
 
-// A run under way, in its workspace. The handle is the address of the workspace.
+// Run in its workspace. The handle is the address of the workspace.
 typedef struct dst_run_f32 dst_run_f32;
 
-// A run under way, in its workspace. The handle is the address of the workspace.
+// Run in its workspace. The handle is the address of the workspace.
 typedef struct dst_run_f64 dst_run_f64;
 
-// A windowed adaptive run under way, in its workspace. The handle is the address of the workspace.
+// Windowed adaptive run in its workspace. The handle is the address of the workspace.
 typedef struct dst_window_f32 dst_window_f32;
 
-// A windowed adaptive run under way, in its workspace. The handle is the address of the workspace.
+// Windowed adaptive run in its workspace. The handle is the address of the workspace.
 typedef struct dst_window_f64 dst_window_f64;
 
-// How to run. Start from dst_options_default_f32 (or _f64) and change what you need.
+// Options of a run. Start from dst_options_default_f32 (or _f64) and change fields as needed.
 typedef struct dst_options_f32 {
     // Step size h > 0.
     float step;
     // Tolerance of J.
     float epsilon;
-    // Gives up after this many steps.
+    // Step limit.
     size_t max_steps;
-    // Steps for which J has to stay at or below epsilon. 0: the run stops at the first passage, J <= epsilon for the first
-    // time, whatever J does later. m: it stops when J has stayed for m further steps; a stay that max_steps cuts short does
-    // not count. SIZE_MAX: it goes on to max_steps, and J must stay to the end; the safe choice where J may swing. The stopping
-    // time is in every case the crossing that began the stay.
+    // Number of steps for which J has to stay at or below epsilon. 0: the run stops at the first passage, the first J <=
+    // epsilon, whatever J does later. m: it stops when J has stayed for m further steps; a stay that max_steps cuts short does
+    // not count. SIZE_MAX: it continues to max_steps, and J must stay to the end; the safe choice if J may oscillate. The
+    // stopping time is always the crossing at which the stay began.
     size_t staying;
-    // The time at x0.
+    // Time at x0.
     float start_time;
-    // A dst_integrator; DST_EULER.
+    // A dst_integrator; default DST_EULER.
     int32_t integrator;
-    // A dst_mode; DST_AUTO.
+    // A dst_mode; default DST_AUTO.
     int32_t mode;
-    // Checkpoint slots, at least 1: more memory, less recomputation. The gradient has the same bits with any number.
+    // Checkpoint slots, at least 1: more memory, less recomputation. Their number does not change the bits of the gradient.
     size_t slots;
-    // If not 0, every slot also keeps the tape and the stages of its step, which are then not computed again.
+    // If not 0, every slot also keeps the tape and the stages of its step, which are then not recomputed.
     int32_t keep_records;
     // If not 0, the gradient with respect to x0 is left out: the tangent mode then carries fewer directions.
     int32_t theta_only;
 } dst_options_f32;
 
-// What is differentiated, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
-// = 0 to N, or, if time_weight is 0, to the last step of the run, which then need not have stopped. Start from
-// dst_seeds_default_f32 (or _f64): T alone, by the interpolated crossing. NULL stands for that, too.
+// Quantity to differentiate, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
+// = 0 to N; if time_weight is 0, to the last step of the run, which need not have stopped. Start from dst_seeds_default_f32 (or
+// _f64): T alone, by the interpolated crossing. NULL means the same.
 typedef struct dst_seeds_f32 {
-    // A dst_crossing; DST_INTERPOLATED.
+    // A dst_crossing; default DST_INTERPOLATED.
     int32_t crossing;
-    // Factor of the stopping time T; 1.
+    // Factor of the stopping time T; default 1.
     float time_weight;
-    // Weight of J at every step; 0.
+    // Weight of J at every step; default 0.
     float criterion_weight;
-    // Weight of f at every step; 0.
+    // Weight of f at every step; default 0.
     float loss_weight;
-    // If not NULL, called for the weights at a step, in any order of steps. It finds the two weights above in
-    // *criterion_weight and *loss_weight, and may overwrite them. Returns 0, or aborts as every callback does.
+    // If not NULL, called for the weights at a step, in any order of steps. On entry *criterion_weight and *loss_weight are the
+    // two weights above; it may overwrite them. Returns 0, or aborts like every callback.
     int (*weight)(void *user, size_t step, float *criterion_weight, float *loss_weight);
     // Passed to `weight`.
     void *user;
-    // Goes back through the last so many steps only (adjoint mode): the gradient "with respect to x0" is then that with respect
-    // to the state at the start of this window; SIZE_MAX.
+    // Restricts the sweep to the last `window` steps (adjoint mode): the gradient "with respect to x0" is then with respect to
+    // the state at the start of this window; default SIZE_MAX.
     size_t window;
 } dst_seeds_f32;
 
 // The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k) with its criterion J(theta, x, t) and a loss f(theta, x, t), as callbacks.
 //
-// Every callback returns 0 to go on. Anything else aborts the run: the function that called returns DST_ABORTED, the
-// value goes to *abort_code, and no callback of this run is called again. Callbacks must return (no longjmp, no C++ exception).
-// A function that a callback calls on the workspace of its own run is refused with DST_ERROR_BUSY.
+// Every callback returns 0 to continue. Any other value aborts the run: the calling function returns DST_ABORTED, the value goes
+// to *abort_code, and no callback of this run is called again. Callbacks must return (no longjmp, no C++ exception). A call from
+// a callback on the workspace of its own run returns DST_ERROR_BUSY.
 //
 // Set the fields by name and leave the others zero: `dst_problem_f32 p = { .state_dim = 2, ... };`
 typedef struct dst_problem_f32 {
@@ -329,10 +328,10 @@ typedef struct dst_problem_f32 {
     size_t state_dim;
     // Number of parameters, entries of theta. May be 0.
     size_t param_dim;
-    // Numbers that `rate` leaves on `tape` for the derivatives to read. May be 0.
+    // Number of values that `rate` leaves on `tape` for the derivatives. May be 0.
     size_t tape_len;
-    // Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is of use, f to *loss; may leave intermediate
-    // results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
+    // Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is used, f to *loss; may leave intermediate
+    // results on `tape` [tape_len]. Must depend on its arguments only, because steps are recomputed.
     int (*rate)(void *user,
                 const float *theta,
                 const float *x,
@@ -341,10 +340,10 @@ typedef struct dst_problem_f32 {
                 float *tape,
                 float *criterion,
                 float *loss);
-    // ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with
-    // d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. `t_bar` is NULL unless criterion_bar*dJ/dt is to
-    // be added to *t_bar, once or twice per sweep with DST_SLOPE or DST_HERMITE: a J that does not depend on t may ignore it.
-    // NULL if there is a pushforward, or no gradient is wanted.
+    // ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with d/dx
+    // to `x_bar` [state_dim]; `tape` was written by `rate` at this point. If `t_bar` is not NULL, add criterion_bar*dJ/dt to
+    // *t_bar; this happens once or twice per sweep with DST_SLOPE or DST_HERMITE, and a J that does not depend on t may ignore
+    // it. NULL if there is a pushforward, or no gradient is needed.
     int (*pullback)(void *user,
                     const float *theta,
                     const float *x,
@@ -357,8 +356,8 @@ typedef struct dst_problem_f32 {
                     float *x_bar,
                     float *t_bar);
     // WRITES the derivatives along (theta_dot, x_dot, t_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if f
-    // has weights, of f to *loss_dot. `t_dot` is 0, or 1 where dJ/dt is wanted, in *criterion_dot alone, for DST_SLOPE or
-    // DST_HERMITE. NULL if there is a pullback.
+    // has weights, of f to *loss_dot. `t_dot` is 0, or 1 when DST_SLOPE or DST_HERMITE needs dJ/dt, in *criterion_dot only. NULL
+    // if there is a pullback.
     int (*pushforward)(void *user,
                        const float *theta,
                        const float *x,
@@ -372,119 +371,119 @@ typedef struct dst_problem_f32 {
                        float *loss_dot);
     // Passed to every callback.
     void *user;
-    // The code of an aborting callback goes here; may be NULL. The one output that is written on failure.
+    // Receives the code of an aborting callback; may be NULL. The only output that is written on failure.
     int *abort_code;
 } dst_problem_f32;
 
-// The gradient of what the seeds name. The three pointers at the top are yours: set them before the call.
+// Gradient of the quantity given by the seeds. The caller sets the first three pointers before the call.
 typedef struct dst_result_f32 {
-    // [param_dim] The gradient with respect to theta goes here; by default that is dT/dtheta, in units of time: divide by the
-    // step size for steps. May be NULL.
+    // [param_dim] Gradient with respect to theta; by default dT/dtheta, in units of time: divide by the step size for steps. May
+    // be NULL.
     float *theta_gradient;
-    // [state_dim] The same with respect to x0. May be NULL; not written with theta_only.
+    // [state_dim] Gradient with respect to x0. May be NULL; not written with theta_only.
     float *x0_gradient;
-    // [state_dim] The state at which the sweep began, x_N, goes here. May be NULL.
+    // [state_dim] State x_N at which the sweep began. May be NULL.
     float *state;
-    // The step at which the sweep began: N, with J <= epsilon there and J > epsilon one step before. With a time_weight of 0,
-    // the last step of the run.
+    // Step at which the sweep began: N, with J <= epsilon there and J > epsilon one step before. With time_weight 0, the last
+    // step of the run.
     size_t steps;
-    // T, as the crossing reads it. This and the next four are NaN with a time_weight of 0.
+    // T, as defined by the crossing. This and the next four fields are NaN with time_weight 0.
     float time;
-    // T in steps, a fraction: N - 1 + (T - t_{N-1})/h. With DST_PAPER it is N.
+    // T in steps, not an integer: N - 1 + (T - t_{N-1})/h. With DST_PAPER it is N.
     float steps_interpolated;
     // dT/depsilon
     float epsilon_gradient;
-    // The fall of J over the last step in units of its rounding error. The reciprocal is the relative error that the division by
-    // this fall makes, if J is correct to its last bit. It is not a bound on the error of the gradient: it sees neither the
-    // rounding errors of the trajectory nor those of J itself. A J formed by cancellation, such as x - 1e8 with x near 1e8,
-    // has far fewer correct bits: shift the state instead.
+    // Decrease of J over the last step in units of its rounding error. The reciprocal is the relative error of the division by
+    // this decrease, if J is correct to its last bit. It is not a bound on the error of the gradient: it includes neither the
+    // rounding errors of the trajectory nor those of J itself. A J formed by cancellation, such as x - 1e8 with x near 1e8, has
+    // far fewer correct bits: shift the state instead.
     float rounding;
-    // |dJ/dt - grad(J)*A| / (|dJ/dt| + sum_i |dJ/dx_i*A_i|) at x_N: 1 where every state brings J down, 0 where the flow grazes
-    // the tolerance and the slope is all cancellation. DST_PAPER and DST_INTERPOLATED leave dJ/dt out. NaN where it is not
-    // known: the tangent mode never forms grad(J).
+    // |dJ/dt - grad(J)*A| / (|dJ/dt| + sum_i |dJ/dx_i*A_i|) at x_N: 1 if every state reduces J, 0 if the flow grazes the level
+    // set and the slope is pure cancellation. DST_PAPER and DST_INTERPOLATED leave dJ/dt out. NaN if unknown: the tangent mode
+    // never forms grad(J).
     float transversality;
-    // Calls of `rate`, for the run and this sweep together.
+    // Number of calls of `rate`, by the run and this sweep together.
     size_t rate_evaluations;
-    // Calls of `pullback`.
+    // Number of calls of `pullback`.
     size_t pullbacks;
-    // Calls of `pushforward`.
+    // Number of calls of `pushforward`.
     size_t pushforwards;
 } dst_result_f32;
 
-// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run, or until it is
-// moved.
+// View of a run between two calls. The pointers point into the workspace and are valid until the next call on this run, or until
+// it is moved.
 typedef struct dst_iterate_f32 {
-    // Steps done, k; at a first passage, N.
+    // Number of steps, k; at a first passage, N.
     size_t steps;
     // t_k
     float time;
     // J at x_k; NaN before the first dst_run_advance.
     float criterion;
-    // The least J so far.
+    // Least J so far.
     float best_criterion;
     // f at x_k; NaN if `rate` does not write it.
     float loss;
     // [state_dim] x_k
     const float *state;
-    // [state_dim] The visited iterate with the least J: the one to use when the deadline comes first.
+    // [state_dim] Visited iterate with the least J: the one to use at a deadline before the stop.
     const float *best;
-    // The step at which J fell to epsilon and has stayed since; SIZE_MAX while J is above.
+    // Step at which J fell to epsilon without leaving since; SIZE_MAX while J is above.
     size_t entry;
     // Number of times that J rose above epsilon again.
     size_t exits;
 } dst_iterate_f32;
 
-// The parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
+// Parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
 typedef struct dst_ola_options_f32 {
-    // Learning rate to start with.
+    // Initial learning rate.
     float alpha;
-    // Decay of the first moment; 0.9.
+    // Decay of the first moment; default 0.9.
     float beta1;
-    // Decay of the second moment; 0.999.
+    // Decay of the second moment; default 0.999.
     float beta2;
-    // The small number in Adam's denominator; 1e-8.
+    // Small constant in Adam's denominator; default 1e-8.
     float stability;
     // Adaptation rate: alpha changes by -eta times the sensitivity of the stopping time.
     float eta;
-    // The fall of f that triggers an adaptation, times the number of adaptations so far.
+    // Decrease of f that triggers an adaptation, per adaptation so far.
     float descent;
-    // dst_ola has converged when max |gradient| < tolerance; 1e-4.
+    // Convergence threshold of dst_ola: max |gradient| < tolerance; default 1e-4.
     float tolerance;
-    // dst_window only: backpropagates over at most this many steps; SIZE_MAX.
+    // dst_window only: backpropagation over at most this many steps; default SIZE_MAX.
     size_t window;
-    // dst_window only: checkpoint slots, at least 1; 8.
+    // dst_window only: checkpoint slots, at least 1; default 8.
     size_t slots;
 } dst_ola_options_f32;
 
-// A function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 goes on, anything else aborts.
+// Function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 continues, any other value aborts.
 typedef struct dst_objective_f32 {
     // Number of variables. At least 1.
     size_t dim;
-    // Numbers that `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
+    // Number of values that `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
     size_t tape_len;
     // Writes f(x) to *value and its gradient to `gradient` [dim].
     int (*value_gradient)(void *user, const float *x, float *value, float *gradient, float *tape);
-    // ADDS the Hessian of f at x times v to `out` [dim]. dst_window needs it, dst_ola does not: may be NULL there.
+    // ADDS the Hessian of f at x times v to `out` [dim]. Required by dst_window; may be NULL for dst_ola.
     int (*hessian_vector)(void *user, const float *x, const float *v, const float *tape, float *out);
     // Passed to every callback.
     void *user;
-    // The code of an aborting callback goes here; may be NULL.
+    // Receives the code of an aborting callback; may be NULL.
     int *abort_code;
 } dst_objective_f32;
 
-// A view of an adaptive run. `x` leads into the workspace: good until the next call, or until it is moved.
+// View of an adaptive run. `x` points into the workspace and is valid until the next call, or until it is moved.
 typedef struct dst_ola_state_f32 {
     // [dim] x_k
     const float *x;
     // f(x_k); dst_window: NaN before the first window.
     float value;
-    // max |gradient of f at x_k|; NaN in dst_window, which has no use for it.
+    // max |gradient of f at x_k|; NaN in dst_window, which does not use it.
     float gradient_max;
-    // The current learning rate.
+    // Current learning rate.
     float alpha;
-    // Iterations made.
+    // Number of iterations.
     size_t iterations;
-    // Adaptations made.
+    // Number of adaptations.
     size_t adaptations;
 } dst_ola_state_f32;
 
@@ -498,60 +497,60 @@ typedef struct dst_window_report_f32 {
     float sensitivity;
 } dst_window_report_f32;
 
-// How to run. Start from dst_options_default_f32 (or _f64) and change what you need.
+// Options of a run. Start from dst_options_default_f32 (or _f64) and change fields as needed.
 typedef struct dst_options_f64 {
     // Step size h > 0.
     double step;
     // Tolerance of J.
     double epsilon;
-    // Gives up after this many steps.
+    // Step limit.
     size_t max_steps;
-    // Steps for which J has to stay at or below epsilon. 0: the run stops at the first passage, J <= epsilon for the first
-    // time, whatever J does later. m: it stops when J has stayed for m further steps; a stay that max_steps cuts short does
-    // not count. SIZE_MAX: it goes on to max_steps, and J must stay to the end; the safe choice where J may swing. The stopping
-    // time is in every case the crossing that began the stay.
+    // Number of steps for which J has to stay at or below epsilon. 0: the run stops at the first passage, the first J <=
+    // epsilon, whatever J does later. m: it stops when J has stayed for m further steps; a stay that max_steps cuts short does
+    // not count. SIZE_MAX: it continues to max_steps, and J must stay to the end; the safe choice if J may oscillate. The
+    // stopping time is always the crossing at which the stay began.
     size_t staying;
-    // The time at x0.
+    // Time at x0.
     double start_time;
-    // A dst_integrator; DST_EULER.
+    // A dst_integrator; default DST_EULER.
     int32_t integrator;
-    // A dst_mode; DST_AUTO.
+    // A dst_mode; default DST_AUTO.
     int32_t mode;
-    // Checkpoint slots, at least 1: more memory, less recomputation. The gradient has the same bits with any number.
+    // Checkpoint slots, at least 1: more memory, less recomputation. Their number does not change the bits of the gradient.
     size_t slots;
-    // If not 0, every slot also keeps the tape and the stages of its step, which are then not computed again.
+    // If not 0, every slot also keeps the tape and the stages of its step, which are then not recomputed.
     int32_t keep_records;
     // If not 0, the gradient with respect to x0 is left out: the tangent mode then carries fewer directions.
     int32_t theta_only;
 } dst_options_f64;
 
-// What is differentiated, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
-// = 0 to N, or, if time_weight is 0, to the last step of the run, which then need not have stopped. Start from
-// dst_seeds_default_f32 (or _f64): T alone, by the interpolated crossing. NULL stands for that, too.
+// Quantity to differentiate, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
+// = 0 to N; if time_weight is 0, to the last step of the run, which need not have stopped. Start from dst_seeds_default_f32 (or
+// _f64): T alone, by the interpolated crossing. NULL means the same.
 typedef struct dst_seeds_f64 {
-    // A dst_crossing; DST_INTERPOLATED.
+    // A dst_crossing; default DST_INTERPOLATED.
     int32_t crossing;
-    // Factor of the stopping time T; 1.
+    // Factor of the stopping time T; default 1.
     double time_weight;
-    // Weight of J at every step; 0.
+    // Weight of J at every step; default 0.
     double criterion_weight;
-    // Weight of f at every step; 0.
+    // Weight of f at every step; default 0.
     double loss_weight;
-    // If not NULL, called for the weights at a step, in any order of steps. It finds the two weights above in
-    // *criterion_weight and *loss_weight, and may overwrite them. Returns 0, or aborts as every callback does.
+    // If not NULL, called for the weights at a step, in any order of steps. On entry *criterion_weight and *loss_weight are the
+    // two weights above; it may overwrite them. Returns 0, or aborts like every callback.
     int (*weight)(void *user, size_t step, double *criterion_weight, double *loss_weight);
     // Passed to `weight`.
     void *user;
-    // Goes back through the last so many steps only (adjoint mode): the gradient "with respect to x0" is then that with respect
-    // to the state at the start of this window; SIZE_MAX.
+    // Restricts the sweep to the last `window` steps (adjoint mode): the gradient "with respect to x0" is then with respect to
+    // the state at the start of this window; default SIZE_MAX.
     size_t window;
 } dst_seeds_f64;
 
 // The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k) with its criterion J(theta, x, t) and a loss f(theta, x, t), as callbacks.
 //
-// Every callback returns 0 to go on. Anything else aborts the run: the function that called returns DST_ABORTED, the
-// value goes to *abort_code, and no callback of this run is called again. Callbacks must return (no longjmp, no C++ exception).
-// A function that a callback calls on the workspace of its own run is refused with DST_ERROR_BUSY.
+// Every callback returns 0 to continue. Any other value aborts the run: the calling function returns DST_ABORTED, the value goes
+// to *abort_code, and no callback of this run is called again. Callbacks must return (no longjmp, no C++ exception). A call from
+// a callback on the workspace of its own run returns DST_ERROR_BUSY.
 //
 // Set the fields by name and leave the others zero: `dst_problem_f32 p = { .state_dim = 2, ... };`
 typedef struct dst_problem_f64 {
@@ -559,10 +558,10 @@ typedef struct dst_problem_f64 {
     size_t state_dim;
     // Number of parameters, entries of theta. May be 0.
     size_t param_dim;
-    // Numbers that `rate` leaves on `tape` for the derivatives to read. May be 0.
+    // Number of values that `rate` leaves on `tape` for the derivatives. May be 0.
     size_t tape_len;
-    // Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is of use, f to *loss; may leave intermediate
-    // results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
+    // Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is used, f to *loss; may leave intermediate
+    // results on `tape` [tape_len]. Must depend on its arguments only, because steps are recomputed.
     int (*rate)(void *user,
                 const double *theta,
                 const double *x,
@@ -571,10 +570,10 @@ typedef struct dst_problem_f64 {
                 double *tape,
                 double *criterion,
                 double *loss);
-    // ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with
-    // d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. `t_bar` is NULL unless criterion_bar*dJ/dt is to
-    // be added to *t_bar, once or twice per sweep with DST_SLOPE or DST_HERMITE: a J that does not depend on t may ignore it.
-    // NULL if there is a pushforward, or no gradient is wanted.
+    // ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with d/dx
+    // to `x_bar` [state_dim]; `tape` was written by `rate` at this point. If `t_bar` is not NULL, add criterion_bar*dJ/dt to
+    // *t_bar; this happens once or twice per sweep with DST_SLOPE or DST_HERMITE, and a J that does not depend on t may ignore
+    // it. NULL if there is a pushforward, or no gradient is needed.
     int (*pullback)(void *user,
                     const double *theta,
                     const double *x,
@@ -587,8 +586,8 @@ typedef struct dst_problem_f64 {
                     double *x_bar,
                     double *t_bar);
     // WRITES the derivatives along (theta_dot, x_dot, t_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if f
-    // has weights, of f to *loss_dot. `t_dot` is 0, or 1 where dJ/dt is wanted, in *criterion_dot alone, for DST_SLOPE or
-    // DST_HERMITE. NULL if there is a pullback.
+    // has weights, of f to *loss_dot. `t_dot` is 0, or 1 when DST_SLOPE or DST_HERMITE needs dJ/dt, in *criterion_dot only. NULL
+    // if there is a pullback.
     int (*pushforward)(void *user,
                        const double *theta,
                        const double *x,
@@ -602,119 +601,119 @@ typedef struct dst_problem_f64 {
                        double *loss_dot);
     // Passed to every callback.
     void *user;
-    // The code of an aborting callback goes here; may be NULL. The one output that is written on failure.
+    // Receives the code of an aborting callback; may be NULL. The only output that is written on failure.
     int *abort_code;
 } dst_problem_f64;
 
-// The gradient of what the seeds name. The three pointers at the top are yours: set them before the call.
+// Gradient of the quantity given by the seeds. The caller sets the first three pointers before the call.
 typedef struct dst_result_f64 {
-    // [param_dim] The gradient with respect to theta goes here; by default that is dT/dtheta, in units of time: divide by the
-    // step size for steps. May be NULL.
+    // [param_dim] Gradient with respect to theta; by default dT/dtheta, in units of time: divide by the step size for steps. May
+    // be NULL.
     double *theta_gradient;
-    // [state_dim] The same with respect to x0. May be NULL; not written with theta_only.
+    // [state_dim] Gradient with respect to x0. May be NULL; not written with theta_only.
     double *x0_gradient;
-    // [state_dim] The state at which the sweep began, x_N, goes here. May be NULL.
+    // [state_dim] State x_N at which the sweep began. May be NULL.
     double *state;
-    // The step at which the sweep began: N, with J <= epsilon there and J > epsilon one step before. With a time_weight of 0,
-    // the last step of the run.
+    // Step at which the sweep began: N, with J <= epsilon there and J > epsilon one step before. With time_weight 0, the last
+    // step of the run.
     size_t steps;
-    // T, as the crossing reads it. This and the next four are NaN with a time_weight of 0.
+    // T, as defined by the crossing. This and the next four fields are NaN with time_weight 0.
     double time;
-    // T in steps, a fraction: N - 1 + (T - t_{N-1})/h. With DST_PAPER it is N.
+    // T in steps, not an integer: N - 1 + (T - t_{N-1})/h. With DST_PAPER it is N.
     double steps_interpolated;
     // dT/depsilon
     double epsilon_gradient;
-    // The fall of J over the last step in units of its rounding error. The reciprocal is the relative error that the division by
-    // this fall makes, if J is correct to its last bit. It is not a bound on the error of the gradient: it sees neither the
-    // rounding errors of the trajectory nor those of J itself. A J formed by cancellation, such as x - 1e8 with x near 1e8,
-    // has far fewer correct bits: shift the state instead.
+    // Decrease of J over the last step in units of its rounding error. The reciprocal is the relative error of the division by
+    // this decrease, if J is correct to its last bit. It is not a bound on the error of the gradient: it includes neither the
+    // rounding errors of the trajectory nor those of J itself. A J formed by cancellation, such as x - 1e8 with x near 1e8, has
+    // far fewer correct bits: shift the state instead.
     double rounding;
-    // |dJ/dt - grad(J)*A| / (|dJ/dt| + sum_i |dJ/dx_i*A_i|) at x_N: 1 where every state brings J down, 0 where the flow grazes
-    // the tolerance and the slope is all cancellation. DST_PAPER and DST_INTERPOLATED leave dJ/dt out. NaN where it is not
-    // known: the tangent mode never forms grad(J).
+    // |dJ/dt - grad(J)*A| / (|dJ/dt| + sum_i |dJ/dx_i*A_i|) at x_N: 1 if every state reduces J, 0 if the flow grazes the level
+    // set and the slope is pure cancellation. DST_PAPER and DST_INTERPOLATED leave dJ/dt out. NaN if unknown: the tangent mode
+    // never forms grad(J).
     double transversality;
-    // Calls of `rate`, for the run and this sweep together.
+    // Number of calls of `rate`, by the run and this sweep together.
     size_t rate_evaluations;
-    // Calls of `pullback`.
+    // Number of calls of `pullback`.
     size_t pullbacks;
-    // Calls of `pushforward`.
+    // Number of calls of `pushforward`.
     size_t pushforwards;
 } dst_result_f64;
 
-// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run, or until it is
-// moved.
+// View of a run between two calls. The pointers point into the workspace and are valid until the next call on this run, or until
+// it is moved.
 typedef struct dst_iterate_f64 {
-    // Steps done, k; at a first passage, N.
+    // Number of steps, k; at a first passage, N.
     size_t steps;
     // t_k
     double time;
     // J at x_k; NaN before the first dst_run_advance.
     double criterion;
-    // The least J so far.
+    // Least J so far.
     double best_criterion;
     // f at x_k; NaN if `rate` does not write it.
     double loss;
     // [state_dim] x_k
     const double *state;
-    // [state_dim] The visited iterate with the least J: the one to use when the deadline comes first.
+    // [state_dim] Visited iterate with the least J: the one to use at a deadline before the stop.
     const double *best;
-    // The step at which J fell to epsilon and has stayed since; SIZE_MAX while J is above.
+    // Step at which J fell to epsilon without leaving since; SIZE_MAX while J is above.
     size_t entry;
     // Number of times that J rose above epsilon again.
     size_t exits;
 } dst_iterate_f64;
 
-// The parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
+// Parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
 typedef struct dst_ola_options_f64 {
-    // Learning rate to start with.
+    // Initial learning rate.
     double alpha;
-    // Decay of the first moment; 0.9.
+    // Decay of the first moment; default 0.9.
     double beta1;
-    // Decay of the second moment; 0.999.
+    // Decay of the second moment; default 0.999.
     double beta2;
-    // The small number in Adam's denominator; 1e-8.
+    // Small constant in Adam's denominator; default 1e-8.
     double stability;
     // Adaptation rate: alpha changes by -eta times the sensitivity of the stopping time.
     double eta;
-    // The fall of f that triggers an adaptation, times the number of adaptations so far.
+    // Decrease of f that triggers an adaptation, per adaptation so far.
     double descent;
-    // dst_ola has converged when max |gradient| < tolerance; 1e-4.
+    // Convergence threshold of dst_ola: max |gradient| < tolerance; default 1e-4.
     double tolerance;
-    // dst_window only: backpropagates over at most this many steps; SIZE_MAX.
+    // dst_window only: backpropagation over at most this many steps; default SIZE_MAX.
     size_t window;
-    // dst_window only: checkpoint slots, at least 1; 8.
+    // dst_window only: checkpoint slots, at least 1; default 8.
     size_t slots;
 } dst_ola_options_f64;
 
-// A function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 goes on, anything else aborts.
+// Function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 continues, any other value aborts.
 typedef struct dst_objective_f64 {
     // Number of variables. At least 1.
     size_t dim;
-    // Numbers that `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
+    // Number of values that `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
     size_t tape_len;
     // Writes f(x) to *value and its gradient to `gradient` [dim].
     int (*value_gradient)(void *user, const double *x, double *value, double *gradient, double *tape);
-    // ADDS the Hessian of f at x times v to `out` [dim]. dst_window needs it, dst_ola does not: may be NULL there.
+    // ADDS the Hessian of f at x times v to `out` [dim]. Required by dst_window; may be NULL for dst_ola.
     int (*hessian_vector)(void *user, const double *x, const double *v, const double *tape, double *out);
     // Passed to every callback.
     void *user;
-    // The code of an aborting callback goes here; may be NULL.
+    // Receives the code of an aborting callback; may be NULL.
     int *abort_code;
 } dst_objective_f64;
 
-// A view of an adaptive run. `x` leads into the workspace: good until the next call, or until it is moved.
+// View of an adaptive run. `x` points into the workspace and is valid until the next call, or until it is moved.
 typedef struct dst_ola_state_f64 {
     // [dim] x_k
     const double *x;
     // f(x_k); dst_window: NaN before the first window.
     double value;
-    // max |gradient of f at x_k|; NaN in dst_window, which has no use for it.
+    // max |gradient of f at x_k|; NaN in dst_window, which does not use it.
     double gradient_max;
-    // The current learning rate.
+    // Current learning rate.
     double alpha;
-    // Iterations made.
+    // Number of iterations.
     size_t iterations;
-    // Adaptations made.
+    // Number of adaptations.
     size_t adaptations;
 } dst_ola_state_f64;
 
@@ -732,31 +731,32 @@ typedef struct dst_window_report_f64 {
 extern "C" {
 #endif // __cplusplus
 
-// Zeroes the first eight bytes of a workspace, of any kind and size. Needed once, before the workspace is first initialised,
-// unless it is zero already (static, calloc); and again after a reset in the middle of a callback, or after a callback that did
-// not return: until then every call on it is DST_ERROR_BUSY. What lay there is lost. NULL is ignored.
+// Zeroes the first eight bytes of a workspace of any kind and size. Required once before the workspace is first initialised,
+// unless it is already zero (static, calloc), and again after a reset during a callback or a callback that did not return: until
+// then every call on it returns DST_ERROR_BUSY. The content of the workspace is lost. NULL is ignored.
 void dst_workspace_clear(void *workspace);
 
-// Options with this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million steps.
+// Default options for this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million
+// steps.
 struct dst_options_f32 dst_options_default_f32(float step,
                                                float epsilon);
 
-// The seeds of the stopping time, by the interpolated crossing.
+// Default seeds: the stopping time, by the interpolated crossing.
 struct dst_seeds_f32 dst_seeds_default_f32(void);
 
-// Bytes of workspace that this problem needs with these options. 0 if the arguments are refused: dst_run_init says
-// why.
-size_t dst_workspace_size_f32(const struct dst_problem_f32 *problem,
-                              const struct dst_options_f32 *options);
+// Returns the workspace size in bytes for this problem and these options, or 0 if the arguments are invalid;
+// dst_run_init returns the reason.
+size_t dst_workspace_size_f32(const struct dst_problem_f32 *problem, const struct dst_options_f32 *options);
 
-// The address of every workspace, of dst_ola and dst_window too, must be a multiple of this.
+// Required alignment of every workspace, including those of dst_ola and dst_window.
 size_t dst_workspace_align_f32(void);
 
-// Runs until the stop and differentiates what the seeds name, in one call; with `seeds` NULL, the stopping time.
+// Runs until the stop and differentiates the quantity given by the seeds, in one call; with `seeds` NULL, the stopping
+// time.
 //
-// theta [param_dim] and x0 [state_dim] are read, *result is written if all went well. The result has the same bits as
-// that of the calls dst_run_init ... dst_gradient_read, whatever their budgets. The workspace then holds the run,
-// as if these calls had been made: its address is the handle.
+// Reads theta [param_dim] and x0 [state_dim]; writes *result on success. The result has the same bits as that of the
+// calls dst_run_init ... dst_gradient_read with any budgets. Afterwards the workspace holds the run, as if these calls
+// had been made: its address is the handle.
 dst_status dst_sensitivity_f32(const struct dst_problem_f32 *problem,
                                const struct dst_options_f32 *options,
                                const float *theta,
@@ -766,11 +766,11 @@ dst_status dst_sensitivity_f32(const struct dst_problem_f32 *problem,
                                size_t workspace_size,
                                struct dst_result_f32 *result);
 
-// Prepares a run in the workspace and writes its handle to *run. Calls no callback yet.
+// Prepares a run in the workspace and writes its handle to *run. Does not call a callback yet.
 //
-// Problem, options, theta and x0 are copied. The handle is the address of the workspace, which belongs to the run until
-// you use it for something else. Between two calls it may be moved, or copied to make a second run, by memcpy to any
-// place of the same alignment: the handle is then the new address. There is nothing to free.
+// Copies problem, options, theta and x0. The handle is the address of the workspace, which belongs to the run until you
+// reuse it. Between two calls the workspace may be moved, or copied to make a second run, by memcpy to any address of
+// the same alignment: the handle is then the new address. There is nothing to free.
 dst_status dst_run_init_f32(const struct dst_problem_f32 *problem,
                             const struct dst_options_f32 *options,
                             const float *theta,
@@ -779,41 +779,43 @@ dst_status dst_run_init_f32(const struct dst_problem_f32 *problem,
                             size_t workspace_size,
                             struct dst_run_f32 **run);
 
-// Makes at most `budget` steps and writes a dst_progress to *progress. After a stop it only repeats that. A budget of
-// SIZE_MAX runs to the end. An error is final; dst_run_iterate then still has the best iterate.
+// Makes at most `budget` steps and writes a dst_progress to *progress. After a stop it only writes the same value again.
+// A budget of SIZE_MAX runs to the end. An error is final; the best iterate is then still available through
+// dst_run_iterate.
 dst_status dst_run_advance_f32(struct dst_run_f32 *run,
                                size_t budget,
                                int32_t *progress);
 
-// Writes the current and the best iterate to *iterate. A gradient uses the memory of both: once it has begun they can be
-// read only while the last iterate is at hand and the best, as it is after a first passage; otherwise DST_ERROR_ORDER.
+// Writes the current and the best iterate to *iterate. A gradient reuses their memory: once it has begun, they are
+// available only while the last iterate is in memory and is the best, as after a first passage; otherwise
+// DST_ERROR_ORDER.
 dst_status dst_run_iterate_f32(struct dst_run_f32 *run,
                                struct dst_iterate_f32 *iterate);
 
-// Does at most `budget` operations of the gradient (a step recomputed, or a step differentiated) and writes to
-// *remaining how many steps are still to be differentiated: 0 when it is complete.
+// Makes at most `budget` operations of the gradient (one step recomputed or differentiated each) and writes to
+// *remaining the number of steps still to be differentiated: 0 when it is complete.
 //
-// The first call begins a sweep, and may make three pullbacks and one evaluation beyond its budget; the next calls,
-// with the same seeds, go on. A call after the sweep is complete, or after an error, begins another one over the same
-// run, with other seeds if you like. Before the run has stopped, the stopping time is DST_ERROR_NOT_STOPPED, and
-// the run can go on. `seeds` may be NULL: the stopping time.
+// The first call begins a sweep, and may make three pullbacks and one evaluation beyond its budget; further calls with
+// the same seeds continue it. A call after the sweep is complete, or after an error, begins another one over the same
+// run, with other seeds if needed. If the run has not stopped, the stopping time gives DST_ERROR_NOT_STOPPED, and the
+// run can continue. `seeds` may be NULL: the stopping time.
 dst_status dst_gradient_advance_f32(struct dst_run_f32 *run,
                                     const struct dst_seeds_f32 *seeds,
                                     size_t budget,
                                     size_t *remaining);
 
-// Writes the gradient of the last sweep to *result; DST_ERROR_ORDER unless it is complete.
+// Writes the gradient of the last sweep to *result; DST_ERROR_ORDER if it is not complete.
 dst_status dst_gradient_read_f32(struct dst_run_f32 *run, struct dst_result_f32 *result);
 
-// The options of the paper, with this learning rate, adaptation rate and descent.
+// Default options: those of the paper, with this learning rate, adaptation rate and descent.
 struct dst_ola_options_f32 dst_ola_options_default_f32(float alpha, float eta, float descent);
 
-// Bytes of workspace that dst_ola_init needs. 0 if the arguments are refused.
+// Returns the workspace size in bytes for dst_ola_init, or 0 if the arguments are invalid.
 size_t dst_ola_workspace_size_f32(const struct dst_objective_f32 *objective,
                                   const struct dst_ola_options_f32 *options);
 
 // Prepares Adam with online adaptation of its learning rate (Algorithm 2 of the paper), starting from x0 [dim], and
-// writes its handle to *ola. Evaluates the objective once. The workspace is treated as by dst_run_init.
+// writes its handle to *ola. Evaluates the objective once. The rules for the workspace are those of dst_run_init.
 dst_status dst_ola_init_f32(const struct dst_objective_f32 *objective,
                             const struct dst_ola_options_f32 *options,
                             const float *x0,
@@ -821,7 +823,7 @@ dst_status dst_ola_init_f32(const struct dst_objective_f32 *objective,
                             size_t workspace_size,
                             struct dst_ola_f32 **ola);
 
-// Makes at most `budget` iterations, one evaluation of the objective each, and writes a dst_progress to *progress:
+// Makes at most `budget` iterations, each with one evaluation of the objective, and writes a dst_progress to *progress:
 // DST_RUNNING, or DST_REACHED when max |gradient| < tolerance. An error is final.
 dst_status dst_ola_advance_f32(struct dst_ola_f32 *ola,
                                size_t budget,
@@ -830,12 +832,12 @@ dst_status dst_ola_advance_f32(struct dst_ola_f32 *ola,
 // Writes the state of the adaptive run to *state.
 dst_status dst_ola_read_f32(struct dst_ola_f32 *ola, struct dst_ola_state_f32 *state);
 
-// Bytes of workspace that dst_window_init needs. 0 if the arguments are refused.
+// Returns the workspace size in bytes for dst_window_init, or 0 if the arguments are invalid.
 size_t dst_window_workspace_size_f32(const struct dst_objective_f32 *objective,
                                      const struct dst_ola_options_f32 *options);
 
-// Prepares Adam whose learning rate is adapted by the exact sensitivity of each window, backpropagated from the
-// moment f has fallen far enough to the adaptation before. Writes its handle to *window.
+// Prepares Adam with a learning rate adapted by the exact sensitivity of each window, backpropagated from the point at
+// which f has fallen by the threshold to the previous adaptation. Writes its handle to *window.
 dst_status dst_window_init_f32(const struct dst_objective_f32 *objective,
                                const struct dst_ola_options_f32 *options,
                                const float *x0,
@@ -843,8 +845,8 @@ dst_status dst_window_init_f32(const struct dst_objective_f32 *objective,
                                size_t workspace_size,
                                struct dst_window_f32 **window);
 
-// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. An abort
-// is final; after any other error everything is as it was before the call.
+// Runs one window: at most `budget` iterations and, if f falls by the threshold, the gradient and the adaptation. An
+// abort is final; any other error leaves everything as it was before the call.
 dst_status dst_window_advance_f32(struct dst_window_f32 *window,
                                   size_t budget,
                                   struct dst_window_report_f32 *report);
@@ -852,26 +854,27 @@ dst_status dst_window_advance_f32(struct dst_window_f32 *window,
 // Writes the state of the windowed run to *state.
 dst_status dst_window_read_f32(struct dst_window_f32 *window, struct dst_ola_state_f32 *state);
 
-// Options with this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million steps.
+// Default options for this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million
+// steps.
 struct dst_options_f64 dst_options_default_f64(double step,
                                                double epsilon);
 
-// The seeds of the stopping time, by the interpolated crossing.
+// Default seeds: the stopping time, by the interpolated crossing.
 struct dst_seeds_f64 dst_seeds_default_f64(void);
 
-// Bytes of workspace that this problem needs with these options. 0 if the arguments are refused: dst_run_init says
-// why.
-size_t dst_workspace_size_f64(const struct dst_problem_f64 *problem,
-                              const struct dst_options_f64 *options);
+// Returns the workspace size in bytes for this problem and these options, or 0 if the arguments are invalid;
+// dst_run_init returns the reason.
+size_t dst_workspace_size_f64(const struct dst_problem_f64 *problem, const struct dst_options_f64 *options);
 
-// The address of every workspace, of dst_ola and dst_window too, must be a multiple of this.
+// Required alignment of every workspace, including those of dst_ola and dst_window.
 size_t dst_workspace_align_f64(void);
 
-// Runs until the stop and differentiates what the seeds name, in one call; with `seeds` NULL, the stopping time.
+// Runs until the stop and differentiates the quantity given by the seeds, in one call; with `seeds` NULL, the stopping
+// time.
 //
-// theta [param_dim] and x0 [state_dim] are read, *result is written if all went well. The result has the same bits as
-// that of the calls dst_run_init ... dst_gradient_read, whatever their budgets. The workspace then holds the run,
-// as if these calls had been made: its address is the handle.
+// Reads theta [param_dim] and x0 [state_dim]; writes *result on success. The result has the same bits as that of the
+// calls dst_run_init ... dst_gradient_read with any budgets. Afterwards the workspace holds the run, as if these calls
+// had been made: its address is the handle.
 dst_status dst_sensitivity_f64(const struct dst_problem_f64 *problem,
                                const struct dst_options_f64 *options,
                                const double *theta,
@@ -881,11 +884,11 @@ dst_status dst_sensitivity_f64(const struct dst_problem_f64 *problem,
                                size_t workspace_size,
                                struct dst_result_f64 *result);
 
-// Prepares a run in the workspace and writes its handle to *run. Calls no callback yet.
+// Prepares a run in the workspace and writes its handle to *run. Does not call a callback yet.
 //
-// Problem, options, theta and x0 are copied. The handle is the address of the workspace, which belongs to the run until
-// you use it for something else. Between two calls it may be moved, or copied to make a second run, by memcpy to any
-// place of the same alignment: the handle is then the new address. There is nothing to free.
+// Copies problem, options, theta and x0. The handle is the address of the workspace, which belongs to the run until you
+// reuse it. Between two calls the workspace may be moved, or copied to make a second run, by memcpy to any address of
+// the same alignment: the handle is then the new address. There is nothing to free.
 dst_status dst_run_init_f64(const struct dst_problem_f64 *problem,
                             const struct dst_options_f64 *options,
                             const double *theta,
@@ -894,41 +897,43 @@ dst_status dst_run_init_f64(const struct dst_problem_f64 *problem,
                             size_t workspace_size,
                             struct dst_run_f64 **run);
 
-// Makes at most `budget` steps and writes a dst_progress to *progress. After a stop it only repeats that. A budget of
-// SIZE_MAX runs to the end. An error is final; dst_run_iterate then still has the best iterate.
+// Makes at most `budget` steps and writes a dst_progress to *progress. After a stop it only writes the same value again.
+// A budget of SIZE_MAX runs to the end. An error is final; the best iterate is then still available through
+// dst_run_iterate.
 dst_status dst_run_advance_f64(struct dst_run_f64 *run,
                                size_t budget,
                                int32_t *progress);
 
-// Writes the current and the best iterate to *iterate. A gradient uses the memory of both: once it has begun they can be
-// read only while the last iterate is at hand and the best, as it is after a first passage; otherwise DST_ERROR_ORDER.
+// Writes the current and the best iterate to *iterate. A gradient reuses their memory: once it has begun, they are
+// available only while the last iterate is in memory and is the best, as after a first passage; otherwise
+// DST_ERROR_ORDER.
 dst_status dst_run_iterate_f64(struct dst_run_f64 *run,
                                struct dst_iterate_f64 *iterate);
 
-// Does at most `budget` operations of the gradient (a step recomputed, or a step differentiated) and writes to
-// *remaining how many steps are still to be differentiated: 0 when it is complete.
+// Makes at most `budget` operations of the gradient (one step recomputed or differentiated each) and writes to
+// *remaining the number of steps still to be differentiated: 0 when it is complete.
 //
-// The first call begins a sweep, and may make three pullbacks and one evaluation beyond its budget; the next calls,
-// with the same seeds, go on. A call after the sweep is complete, or after an error, begins another one over the same
-// run, with other seeds if you like. Before the run has stopped, the stopping time is DST_ERROR_NOT_STOPPED, and
-// the run can go on. `seeds` may be NULL: the stopping time.
+// The first call begins a sweep, and may make three pullbacks and one evaluation beyond its budget; further calls with
+// the same seeds continue it. A call after the sweep is complete, or after an error, begins another one over the same
+// run, with other seeds if needed. If the run has not stopped, the stopping time gives DST_ERROR_NOT_STOPPED, and the
+// run can continue. `seeds` may be NULL: the stopping time.
 dst_status dst_gradient_advance_f64(struct dst_run_f64 *run,
                                     const struct dst_seeds_f64 *seeds,
                                     size_t budget,
                                     size_t *remaining);
 
-// Writes the gradient of the last sweep to *result; DST_ERROR_ORDER unless it is complete.
+// Writes the gradient of the last sweep to *result; DST_ERROR_ORDER if it is not complete.
 dst_status dst_gradient_read_f64(struct dst_run_f64 *run, struct dst_result_f64 *result);
 
-// The options of the paper, with this learning rate, adaptation rate and descent.
+// Default options: those of the paper, with this learning rate, adaptation rate and descent.
 struct dst_ola_options_f64 dst_ola_options_default_f64(double alpha, double eta, double descent);
 
-// Bytes of workspace that dst_ola_init needs. 0 if the arguments are refused.
+// Returns the workspace size in bytes for dst_ola_init, or 0 if the arguments are invalid.
 size_t dst_ola_workspace_size_f64(const struct dst_objective_f64 *objective,
                                   const struct dst_ola_options_f64 *options);
 
 // Prepares Adam with online adaptation of its learning rate (Algorithm 2 of the paper), starting from x0 [dim], and
-// writes its handle to *ola. Evaluates the objective once. The workspace is treated as by dst_run_init.
+// writes its handle to *ola. Evaluates the objective once. The rules for the workspace are those of dst_run_init.
 dst_status dst_ola_init_f64(const struct dst_objective_f64 *objective,
                             const struct dst_ola_options_f64 *options,
                             const double *x0,
@@ -936,7 +941,7 @@ dst_status dst_ola_init_f64(const struct dst_objective_f64 *objective,
                             size_t workspace_size,
                             struct dst_ola_f64 **ola);
 
-// Makes at most `budget` iterations, one evaluation of the objective each, and writes a dst_progress to *progress:
+// Makes at most `budget` iterations, each with one evaluation of the objective, and writes a dst_progress to *progress:
 // DST_RUNNING, or DST_REACHED when max |gradient| < tolerance. An error is final.
 dst_status dst_ola_advance_f64(struct dst_ola_f64 *ola,
                                size_t budget,
@@ -945,12 +950,12 @@ dst_status dst_ola_advance_f64(struct dst_ola_f64 *ola,
 // Writes the state of the adaptive run to *state.
 dst_status dst_ola_read_f64(struct dst_ola_f64 *ola, struct dst_ola_state_f64 *state);
 
-// Bytes of workspace that dst_window_init needs. 0 if the arguments are refused.
+// Returns the workspace size in bytes for dst_window_init, or 0 if the arguments are invalid.
 size_t dst_window_workspace_size_f64(const struct dst_objective_f64 *objective,
                                      const struct dst_ola_options_f64 *options);
 
-// Prepares Adam whose learning rate is adapted by the exact sensitivity of each window, backpropagated from the
-// moment f has fallen far enough to the adaptation before. Writes its handle to *window.
+// Prepares Adam with a learning rate adapted by the exact sensitivity of each window, backpropagated from the point at
+// which f has fallen by the threshold to the previous adaptation. Writes its handle to *window.
 dst_status dst_window_init_f64(const struct dst_objective_f64 *objective,
                                const struct dst_ola_options_f64 *options,
                                const double *x0,
@@ -958,8 +963,8 @@ dst_status dst_window_init_f64(const struct dst_objective_f64 *objective,
                                size_t workspace_size,
                                struct dst_window_f64 **window);
 
-// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. An abort
-// is final; after any other error everything is as it was before the call.
+// Runs one window: at most `budget` iterations and, if f falls by the threshold, the gradient and the adaptation. An
+// abort is final; any other error leaves everything as it was before the call.
 dst_status dst_window_advance_f64(struct dst_window_f64 *window,
                                   size_t budget,
                                   struct dst_window_report_f64 *report);
@@ -967,10 +972,10 @@ dst_status dst_window_advance_f64(struct dst_window_f64 *window,
 // Writes the state of the windowed run to *state.
 dst_status dst_window_read_f64(struct dst_window_f64 *window, struct dst_ola_state_f64 *state);
 
-// The text of a status: never NULL, static, without a newline.
+// Returns the message of a status: never NULL, static, without a newline.
 const char *dst_status_message(int32_t status);
 
-// The version of the library, such as "0.1.0".
+// Returns the version of the library, such as "0.1.0".
 const char *dst_version(void);
 
 #ifdef __cplusplus

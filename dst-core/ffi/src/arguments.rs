@@ -1,8 +1,8 @@
-//! Pointers from C: checked as far as they can be, before anything is written.
+//! Checks of pointers from C, made before anything is written.
 
 use crate::status::{Outcome, dst_status};
 
-/// Is there something, where it can be read?
+/// Checks that a pointer is not NULL and is aligned.
 pub(crate) fn present<T>(pointer: *const T) -> Outcome<()> {
     if pointer.is_null() {
         Err(dst_status::DST_ERROR_NULL)
@@ -13,7 +13,7 @@ pub(crate) fn present<T>(pointer: *const T) -> Outcome<()> {
     }
 }
 
-/// The same where NULL means "not wanted".
+/// Performs the same check for a pointer that may be NULL.
 pub(crate) fn optional<T>(pointer: *const T) -> Outcome<()> {
     if pointer.is_null() {
         Ok(())
@@ -22,43 +22,42 @@ pub(crate) fn optional<T>(pointer: *const T) -> Outcome<()> {
     }
 }
 
-/// A copy of a struct of the caller's: a callback may change the original.
+/// Copies a struct of the caller: a callback may change the original.
 ///
 /// # Safety
-/// If not NULL, the pointer leads to a `T` that C has initialised.
+/// If not NULL, the pointer points to a `T` initialised by C.
 pub(crate) unsafe fn read<T: Copy>(pointer: *const T) -> Outcome<T> {
     present(pointer)?;
-    // SAFETY: not NULL, aligned, and initialised as the caller promises. Every field of our structs is an integer, a float,
-    // a raw pointer or an optional function pointer: any bits of a C struct are a value.
+    // SAFETY: not NULL, aligned, and initialised by the caller. Every field of our structs is an integer, a float, a raw pointer
+    // or an optional function pointer: any bits of a C struct are a valid value.
     Ok(unsafe { pointer.read() })
 }
 
-/// An input vector; where it has no entries the pointer does not matter.
+/// Input vector; without entries, the pointer is not used.
 ///
 /// # Safety
-/// If not NULL, the pointer leads to `len` numbers that stay as they are for `'a`; `len` numbers are at most
-/// `isize::MAX` bytes.
+/// If not NULL, the pointer points to `len` numbers that do not change during `'a`; `len` numbers are at most `isize::MAX` bytes.
 pub(crate) unsafe fn vector<'a, S>(pointer: *const S, len: usize) -> Outcome<&'a [S]> {
     if len == 0 {
         return Ok(&[]);
     }
     present(pointer)?;
-    // SAFETY: not NULL, aligned, and `len` numbers long as the caller promises.
+    // SAFETY: not NULL, aligned, and `len` numbers long by the caller's contract.
     Ok(unsafe { core::slice::from_raw_parts(pointer, len) })
 }
 
-/// Writes an output vector, if it is wanted.
+/// Writes an output vector unless the pointer is NULL.
 ///
 /// # Safety
-/// If not NULL, the pointer is aligned and leads to room for `from.len()` numbers, apart from `from`.
+/// If not NULL, the pointer is aligned and has room for `from.len()` numbers that do not overlap `from`.
 pub(crate) unsafe fn hand_over<S: Copy>(to: *mut S, from: &[S]) {
     if !to.is_null() {
-        // SAFETY: as promised.
+        // SAFETY: as required of the caller.
         unsafe { to.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     }
 }
 
-/// Where an argument lies.
+/// Bytes of an argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     start: usize,
@@ -66,7 +65,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// `count` values from here on; nowhere if NULL.
+    /// Bytes of `count` values from this address; empty if NULL.
     pub(crate) fn of<T>(pointer: *const T, count: usize) -> Self {
         let bytes = if pointer.is_null() {
             0
@@ -87,7 +86,7 @@ impl Span {
     }
 }
 
-/// Do the outputs overlap neither each other nor anything else?
+/// Checks that the outputs overlap neither each other nor any other argument.
 pub(crate) fn apart(mut outputs: &[Span], others: &[Span]) -> Outcome<()> {
     while let Some((output, rest)) = outputs.split_first() {
         if rest.iter().chain(others).any(|other| output.meets(*other)) {

@@ -1,8 +1,7 @@
-//! The C functions of a problem as a system, of an objective as an objective.
+//! Adapters from the C callbacks to a system and to an objective.
 //!
-//! The engine knows no "abort". After a callback has asked for it, no callback is called again and every result is NaN, which the
-//! engine reports as a non-finite value within the same step. The code is kept in the object, and the report is then
-//! DST_ABORTED.
+//! The engine has no "abort". After a callback has aborted, no callback is called again and every result is NaN, which the engine
+//! reports as a non-finite value within the same step. The object keeps the code, and the call returns DST_ABORTED.
 
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -14,7 +13,7 @@ use crate::object::Given;
 use crate::status::{Outcome, dst_status};
 use crate::types::{Objective, Problem, Seeds};
 
-/// A struct of callbacks, and the code of the one that aborted, or zero.
+/// Struct of callbacks, and the code of the callback that aborted, or zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Calls<'a, G> {
     pub(crate) given: &'a G,
@@ -26,13 +25,13 @@ impl<'a, G: Given> Calls<'a, G> {
         Self { given, code }
     }
 
-    /// For what depends on the struct alone: nothing is called.
+    /// Computes a value that depends on the struct alone, without any callback.
     pub(crate) fn with<T>(given: &G, ask: impl FnOnce(Calls<'_, G>) -> T) -> T {
         let code = Cell::new(0);
         ask(Calls { given, code: &code })
     }
 
-    /// Calls back, unless a callback has aborted before. Returns whether the results count.
+    /// Calls a callback, unless one has aborted before. Returns true if the results are valid.
     fn call<F>(&self, callback: Option<F>, with: impl FnOnce(F) -> c_int) -> bool {
         let Some(callback) = callback else {
             return false;
@@ -43,7 +42,7 @@ impl<'a, G: Given> Calls<'a, G> {
         self.code.get() == 0
     }
 
-    /// The outcome of the engine, unless a callback aborted: then that, whatever the NaNs became.
+    /// Outcome of the engine, or the abort if a callback aborted, whatever the NaNs led to.
     pub(crate) fn judge<T>(&self, outcome: Result<T, Error>) -> Outcome<T> {
         let code = self.code.get();
         if code == 0 {
@@ -51,7 +50,7 @@ impl<'a, G: Given> Calls<'a, G> {
         }
         let report = self.given.abort_code();
         if !report.is_null() {
-            // SAFETY: the caller promises an `int` there for as long as the object is used; its alignment was checked when the
+            // SAFETY: the caller guarantees an `int` there for the lifetime of the object; its alignment was checked when the
             // object was initialised.
             unsafe { report.write(code) };
         }
@@ -84,7 +83,7 @@ impl<S> Problem<S> {
 }
 
 impl<S: Scalar> Calls<'_, Problem<S>> {
-    /// The weights of J and f at a step: the same for all, or those of the caller's function.
+    /// Weights of J and f at a step: constant, or from the caller's function.
     #[inline(never)]
     pub(crate) fn weights(&self, seeds: &Seeds<S>, step: usize) -> Reading<S> {
         let mut weights = Reading {
@@ -92,7 +91,7 @@ impl<S: Scalar> Calls<'_, Problem<S>> {
             loss: seeds.loss_weight,
         };
         let counts = self.call(seeds.weight, |callback| {
-            // SAFETY: the caller promises a function of this type.
+            // SAFETY: the caller guarantees a function of this type.
             unsafe {
                 callback(
                     seeds.user,
@@ -117,11 +116,11 @@ impl<S: Scalar> System<S> for Calls<'_, Problem<S>> {
 
     #[inline(never)]
     fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], _: &mut [S]) -> Reading<S> {
-        // A number that a callback forgets to write is found.
+        // NaN, so that a number not written by the callback is detected.
         let mut reading = nothing();
         let counts = self.call(self.given.rate, |callback| {
-            // SAFETY: the caller promises a function of this type that keeps to the lengths of `dims`; the engine's
-            // slices have them.
+            // SAFETY: the caller guarantees a function of this type that respects the lengths of `dims`; the engine's slices have
+            // these lengths.
             unsafe {
                 callback(
                     self.given.user,
@@ -152,7 +151,7 @@ impl<S: Scalar> System<S> for Calls<'_, Problem<S>> {
         _: &mut [S],
     ) {
         let counts = self.call(self.given.pullback, |callback| {
-            // SAFETY: as for `rate`; a time that is not wanted is NULL.
+            // SAFETY: as for `rate`; an unused time is NULL.
             unsafe {
                 callback(
                     self.given.user,
@@ -217,7 +216,7 @@ impl<S: Scalar> System<S> for Calls<'_, Problem<S>> {
     }
 }
 
-/// No numbers.
+/// Reading of NaNs.
 fn nothing<S: Scalar>() -> Reading<S> {
     Reading {
         criterion: S::NAN,
@@ -237,8 +236,8 @@ impl<S: Scalar> dst_core::Objective<S> for Calls<'_, Objective<S>> {
     fn value_gradient(&self, x: &[S], gradient: &mut [S], tape: &mut [S], _: &mut [S]) -> S {
         let mut value = S::NAN;
         let counts = self.call(self.given.value_gradient, |callback| {
-            // SAFETY: the caller promises a function of this type that keeps to the lengths `dim` and `tape_len`; the
-            // slices have them.
+            // SAFETY: the caller guarantees a function of this type that respects the lengths `dim` and `tape_len`; the slices
+            // have these lengths.
             unsafe {
                 callback(
                     self.given.user,

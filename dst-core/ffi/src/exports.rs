@@ -1,7 +1,7 @@
-//! Every function of the header, for both precisions, from one macro.
+//! All functions of the header, for both precisions, from one macro.
 //!
-//! What a caller must guarantee is the same for all of them: a pointer is NULL or leads to what its comment says, and a
-//! workspace is used by nothing else during a call. Each body passes that on.
+//! All of them place the same obligations on the caller: a pointer is NULL or points to the object that its comment describes,
+//! and nothing else uses a workspace during a call. Each body relies on this.
 
 use core::ffi::c_void;
 
@@ -14,9 +14,9 @@ use crate::types::{
 };
 use crate::window::{self, Windowed};
 
-/// Zeroes the first eight bytes of a workspace, of any kind and size. Needed once, before the workspace is first initialised,
-/// unless it is zero already (static, calloc); and again after a reset in the middle of a callback, or after a callback that did
-/// not return: until then every call on it is DST_ERROR_BUSY. What lay there is lost. NULL is ignored.
+/// Zeroes the first eight bytes of a workspace of any kind and size. Required once before the workspace is first initialised,
+/// unless it is already zero (static, calloc), and again after a reset during a callback or a callback that did not return: until
+/// then every call on it returns DST_ERROR_BUSY. The content of the workspace is lost. NULL is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dst_workspace_clear(workspace: *mut c_void) {
     // SAFETY: see the top of this file.
@@ -46,20 +46,21 @@ macro_rules! exports {
         $window_advance:ident,
         $window_read:ident,
     ) => {
-        /// Options with this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million steps.
+        /// Default options for this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million
+        /// steps.
         #[unsafe(no_mangle)]
         pub extern "C" fn $options_default(step: $S, epsilon: $S) -> Options<$S> {
             Options::new(step, epsilon)
         }
 
-        /// The seeds of the stopping time, by the interpolated crossing.
+        /// Default seeds: the stopping time, by the interpolated crossing.
         #[unsafe(no_mangle)]
         pub extern "C" fn $seeds_default() -> Seeds<$S> {
             Seeds::new()
         }
 
-        /// Bytes of workspace that this problem needs with these options. 0 if the arguments are refused: dst_run_init says
-        /// why.
+        /// Returns the workspace size in bytes for this problem and these options, or 0 if the arguments are invalid;
+        /// dst_run_init returns the reason.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $workspace_size(
             problem: *const Problem<$S>,
@@ -69,17 +70,18 @@ macro_rules! exports {
             unsafe { object::workspace_size::<Run<$S>>(problem, options) }
         }
 
-        /// The address of every workspace, of dst_ola and dst_window too, must be a multiple of this.
+        /// Required alignment of every workspace, including those of dst_ola and dst_window.
         #[unsafe(no_mangle)]
         pub extern "C" fn $workspace_align() -> usize {
             object::align::<Run<$S>>()
         }
 
-        /// Runs until the stop and differentiates what the seeds name, in one call; with `seeds` NULL, the stopping time.
+        /// Runs until the stop and differentiates the quantity given by the seeds, in one call; with `seeds` NULL, the stopping
+        /// time.
         ///
-        /// theta [param_dim] and x0 [state_dim] are read, *result is written if all went well. The result has the same bits as
-        /// that of the calls dst_run_init ... dst_gradient_read, whatever their budgets. The workspace then holds the run,
-        /// as if these calls had been made: its address is the handle.
+        /// Reads theta [param_dim] and x0 [state_dim]; writes *result on success. The result has the same bits as that of the
+        /// calls dst_run_init ... dst_gradient_read with any budgets. Afterwards the workspace holds the run, as if these calls
+        /// had been made: its address is the handle.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $sensitivity(
             problem: *const Problem<$S>,
@@ -106,11 +108,11 @@ macro_rules! exports {
             })
         }
 
-        /// Prepares a run in the workspace and writes its handle to *run. Calls no callback yet.
+        /// Prepares a run in the workspace and writes its handle to *run. Does not call a callback yet.
         ///
-        /// Problem, options, theta and x0 are copied. The handle is the address of the workspace, which belongs to the run until
-        /// you use it for something else. Between two calls it may be moved, or copied to make a second run, by memcpy to any
-        /// place of the same alignment: the handle is then the new address. There is nothing to free.
+        /// Copies problem, options, theta and x0. The handle is the address of the workspace, which belongs to the run until you
+        /// reuse it. Between two calls the workspace may be moved, or copied to make a second run, by memcpy to any address of
+        /// the same alignment: the handle is then the new address. There is nothing to free.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $run_init(
             problem: *const Problem<$S>,
@@ -127,8 +129,9 @@ macro_rules! exports {
             })
         }
 
-        /// Makes at most `budget` steps and writes a dst_progress to *progress. After a stop it only repeats that. A budget of
-        /// SIZE_MAX runs to the end. An error is final; dst_run_iterate then still has the best iterate.
+        /// Makes at most `budget` steps and writes a dst_progress to *progress. After a stop it only writes the same value again.
+        /// A budget of SIZE_MAX runs to the end. An error is final; the best iterate is then still available through
+        /// dst_run_iterate.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $run_advance(
             run: *mut Run<$S>,
@@ -139,8 +142,9 @@ macro_rules! exports {
             status(unsafe { run::advance(run, budget, progress) })
         }
 
-        /// Writes the current and the best iterate to *iterate. A gradient uses the memory of both: once it has begun they can be
-        /// read only while the last iterate is at hand and the best, as it is after a first passage; otherwise DST_ERROR_ORDER.
+        /// Writes the current and the best iterate to *iterate. A gradient reuses their memory: once it has begun, they are
+        /// available only while the last iterate is in memory and is the best, as after a first passage; otherwise
+        /// DST_ERROR_ORDER.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $run_iterate(
             run: *mut Run<$S>,
@@ -150,13 +154,13 @@ macro_rules! exports {
             status(unsafe { run::iterate(run, iterate) })
         }
 
-        /// Does at most `budget` operations of the gradient (a step recomputed, or a step differentiated) and writes to
-        /// *remaining how many steps are still to be differentiated: 0 when it is complete.
+        /// Makes at most `budget` operations of the gradient (one step recomputed or differentiated each) and writes to
+        /// *remaining the number of steps still to be differentiated: 0 when it is complete.
         ///
-        /// The first call begins a sweep, and may make three pullbacks and one evaluation beyond its budget; the next calls,
-        /// with the same seeds, go on. A call after the sweep is complete, or after an error, begins another one over the same
-        /// run, with other seeds if you like. Before the run has stopped, the stopping time is DST_ERROR_NOT_STOPPED, and
-        /// the run can go on. `seeds` may be NULL: the stopping time.
+        /// The first call begins a sweep, and may make three pullbacks and one evaluation beyond its budget; further calls with
+        /// the same seeds continue it. A call after the sweep is complete, or after an error, begins another one over the same
+        /// run, with other seeds if needed. If the run has not stopped, the stopping time gives DST_ERROR_NOT_STOPPED, and the
+        /// run can continue. `seeds` may be NULL: the stopping time.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $gradient_advance(
             run: *mut Run<$S>,
@@ -168,7 +172,7 @@ macro_rules! exports {
             status(unsafe { run::differentiate(run, seeds, budget, remaining) })
         }
 
-        /// Writes the gradient of the last sweep to *result; DST_ERROR_ORDER unless it is complete.
+        /// Writes the gradient of the last sweep to *result; DST_ERROR_ORDER if it is not complete.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $gradient_read(
             run: *mut Run<$S>,
@@ -178,13 +182,13 @@ macro_rules! exports {
             status(unsafe { run::gradient(run, result) })
         }
 
-        /// The options of the paper, with this learning rate, adaptation rate and descent.
+        /// Default options: those of the paper, with this learning rate, adaptation rate and descent.
         #[unsafe(no_mangle)]
         pub extern "C" fn $ola_options_default(alpha: $S, eta: $S, descent: $S) -> OlaOptions<$S> {
             OlaOptions::new(alpha, eta, descent)
         }
 
-        /// Bytes of workspace that dst_ola_init needs. 0 if the arguments are refused.
+        /// Returns the workspace size in bytes for dst_ola_init, or 0 if the arguments are invalid.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ola_workspace_size(
             objective: *const Objective<$S>,
@@ -195,7 +199,7 @@ macro_rules! exports {
         }
 
         /// Prepares Adam with online adaptation of its learning rate (Algorithm 2 of the paper), starting from x0 [dim], and
-        /// writes its handle to *ola. Evaluates the objective once. The workspace is treated as by dst_run_init.
+        /// writes its handle to *ola. Evaluates the objective once. The rules for the workspace are those of dst_run_init.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ola_init(
             objective: *const Objective<$S>,
@@ -209,7 +213,7 @@ macro_rules! exports {
             status(unsafe { ola::init(objective, options, x0, workspace, workspace_size, ola) })
         }
 
-        /// Makes at most `budget` iterations, one evaluation of the objective each, and writes a dst_progress to *progress:
+        /// Makes at most `budget` iterations, each with one evaluation of the objective, and writes a dst_progress to *progress:
         /// DST_RUNNING, or DST_REACHED when max |gradient| < tolerance. An error is final.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ola_advance(
@@ -231,7 +235,7 @@ macro_rules! exports {
             status(unsafe { ola::state(ola, state) })
         }
 
-        /// Bytes of workspace that dst_window_init needs. 0 if the arguments are refused.
+        /// Returns the workspace size in bytes for dst_window_init, or 0 if the arguments are invalid.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $window_workspace_size(
             objective: *const Objective<$S>,
@@ -241,8 +245,8 @@ macro_rules! exports {
             unsafe { object::workspace_size::<Windowed<$S>>(objective, options) }
         }
 
-        /// Prepares Adam whose learning rate is adapted by the exact sensitivity of each window, backpropagated from the
-        /// moment f has fallen far enough to the adaptation before. Writes its handle to *window.
+        /// Prepares Adam with a learning rate adapted by the exact sensitivity of each window, backpropagated from the point at
+        /// which f has fallen by the threshold to the previous adaptation. Writes its handle to *window.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $window_init(
             objective: *const Objective<$S>,
@@ -258,8 +262,8 @@ macro_rules! exports {
             })
         }
 
-        /// Runs one window: at most `budget` iterations, then, if f fell far enough, the gradient and the adaptation. An abort
-        /// is final; after any other error everything is as it was before the call.
+        /// Runs one window: at most `budget` iterations and, if f falls by the threshold, the gradient and the adaptation. An
+        /// abort is final; any other error leaves everything as it was before the call.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $window_advance(
             window: *mut Windowed<$S>,

@@ -1,4 +1,4 @@
-//! [`dst_core`] from C: `libdst.a` and `dst.h`.
+//! C interface of [`dst_core`]: `libdst.a` and `dst.h`.
 //!
 //! The header is the manual (`include/dst.h`, generated from the comments here by `cargo xtask c-header`). This crate is thin:
 //!
@@ -6,21 +6,20 @@
 //! |---|---|
 //! | `types`, `status` | the structs and enums of the header |
 //! | `arguments` | pointers from C: NULL, alignment, overlap; then slices |
-//! | `callbacks` | the C functions of a problem as a [`dst_core::System`], of an objective as a [`dst_core::Objective`] |
-//! | `object` | the layout of a workspace: seal, copies of the arguments, cursor, marks, numbers |
+//! | `callbacks` | adapters from C callbacks to [`dst_core::System`] and [`dst_core::Objective`] |
+//! | `object` | layout of a workspace: seal, copies of the arguments, cursor, marks, numbers |
 //! | `run`, `method` | a run with its gradients |
 //! | `ola`, `window` | the adaptive methods |
 //! | `exports` | every `dst_*_f32` and `dst_*_f64`, from one macro |
 //!
-//! # Why the `unsafe` here is sound
+//! # Soundness of `unsafe`
 //!
-//! All of it follows one pattern. A pointer from C is checked as far as it can be (NULL, alignment, size, overlap) before
-//! anything is written; that it points to memory of the size it claims is the caller's promise, as everywhere in C. The object
-//! at the head of a workspace is plain data: between two calls no reference into the workspace exists, in it or anywhere, so
-//! that the workspace may be moved. A call makes slices of the workspace from the address that it gets, and they end with the
-//! call. The object begins with a seal of eight bytes. A call looks at nothing else before it has found the seal of its own
-//! kind and precision there; and while a call is under way the seal refuses every other, so that a callback cannot
-//! reach the slices of the call that made it.
+//! All of it follows one pattern. Before anything is written, a pointer from C is checked as far as possible (NULL, alignment,
+//! size, overlap); as everywhere in C, the caller guarantees that it points to memory of the stated size. The object at the head
+//! of a workspace is plain data: between two calls there is no reference into the workspace, so it may be moved. A call creates
+//! slices of the workspace from the address that it gets, and they end with the call. The object begins with a seal of eight
+//! bytes. A call reads nothing else until it has found the seal of its own kind and precision. During a call the seal rejects
+//! every other call, so a callback cannot reach the slices of the call that made it.
 
 #![no_std]
 
@@ -44,15 +43,15 @@ pub use status::{dst_status, dst_status_message, dst_version};
 pub use types::*;
 pub use window::Windowed;
 
-/// A static library without std must have one. Never called: nothing here can panic, and `cargo xtask test-c` checks that
-/// no linked program contains it. Were it ever linked, a loop is the one thing that needs nothing from the platform.
+/// Panic handler, required in a static library without std. Never called: nothing here can panic, and `cargo xtask test-c` checks
+/// that no linked program contains it. A loop needs nothing from the platform.
 #[cfg(dst_staticlib)]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}
 }
 
-/// A panic on purpose, for the test of the test; see `cargo xtask test-c`.
+/// Deliberate panic, to test the panic check; see `cargo xtask test-c`.
 #[cfg(dst_panics)]
 #[unsafe(no_mangle)]
 #[allow(clippy::indexing_slicing, missing_docs)]

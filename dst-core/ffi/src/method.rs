@@ -1,4 +1,4 @@
-//! The integrators of the C library as one type: the engine is compiled once for all of them.
+//! Integrators of the C library as one type: the engine is compiled once for all of them.
 
 use dst_core::{
     Dims, Direction, Error, Euler, Heun, Integrator, Point, Reading, Rk4, Scalar, SymplecticEuler,
@@ -7,7 +7,7 @@ use dst_core::{
 
 use crate::run::{HEUN, HIGHER_ORDER, RK4, SYMPLECTIC};
 
-/// An integrator chosen at run time, with its step size.
+/// Integrator chosen at run time, with its step size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Method<S> {
     integrator: i32,
@@ -15,7 +15,7 @@ pub(crate) struct Method<S> {
 }
 
 impl<S> Method<S> {
-    /// A `dst_integrator` that this library has; anything else counts as Euler.
+    /// Creates a `dst_integrator` of this library; any other value counts as Euler.
     pub(crate) fn new(integrator: i32, h: S) -> Self {
         Self { integrator, h }
     }

@@ -1,8 +1,8 @@
-//! The objects in the caller's workspaces: a run, an adaptive run, a windowed adaptive run.
+//! Objects in the caller's workspaces: a run, an adaptive run, a windowed adaptive run.
 //!
 //! A workspace holds the object, the marks of its checkpoints, then all its numbers. The object is plain data: copies of the
-//! caller's structs and a cursor, and no pointer into the workspace. Every call finds the parts anew from the address that it
-//! is given, so that a workspace may be moved between two calls.
+//! caller's structs and a cursor, without pointers into the workspace. Every call locates the parts from the given address, so a
+//! workspace may be moved between two calls.
 
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -16,8 +16,8 @@ use crate::arguments::{Span, apart, optional, present, read, vector};
 use crate::callbacks::Calls;
 use crate::status::{Outcome, dst_status};
 
-/// The first eight bytes of every workspace, whatever lies behind them: the kind of the object, and whether a call on it is
-/// under way. All zero after `dst_workspace_clear`.
+/// First eight bytes of every workspace: the kind of the object, and a flag for a call in progress. All zero after
+/// `dst_workspace_clear`.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Seal {
@@ -29,18 +29,19 @@ const IDLE: u32 = 0x6473_7449;
 const BUSY: u32 = 0x6473_7442;
 
 impl Seal {
-    /// The seal of a workspace.
+    /// Returns the seal of a workspace.
     ///
     /// # Safety
-    /// Eight bytes there can be read and written during `'a`.
+    /// Eight bytes can be read and written there during `'a`.
     unsafe fn of<'a>(workspace: *const c_void) -> Outcome<&'a Self> {
         let seal = workspace.cast::<Self>();
         present(seal)?;
-        // SAFETY: not NULL, aligned, and readable as promised. Any bits are two words, and nothing but cells refers to them.
+        // SAFETY: not NULL, aligned, and readable by the caller's contract. Any bits are two valid words, only accessed through
+        // cells.
         Ok(unsafe { &*seal })
     }
 
-    /// Refuses a workspace whose owner is in the middle of a call.
+    /// Rejects a workspace with a call in progress.
     fn refuse_busy(&self) -> Outcome<()> {
         if self.call.get() == BUSY {
             Err(dst_status::DST_ERROR_BUSY)
@@ -49,7 +50,7 @@ impl Seal {
         }
     }
 
-    /// Begins a call: until the guard goes, no other can begin.
+    /// Begins a call: no other can begin until the guard is dropped.
     fn open(&self, kind: u32) -> Open<'_> {
         self.kind.set(kind);
         self.call.set(BUSY);
@@ -57,12 +58,12 @@ impl Seal {
     }
 }
 
-/// A call under way.
+/// Call in progress.
 #[derive(Debug)]
 pub(crate) struct Open<'a>(&'a Seal);
 
 impl Open<'_> {
-    /// Leaves nothing behind that a call would accept.
+    /// Invalidates the object: no further call accepts it.
     pub(crate) fn discard(&self) {
         self.0.kind.set(0);
     }
@@ -77,61 +78,61 @@ impl Drop for Open<'_> {
 /// Zeroes the seal.
 ///
 /// # Safety
-/// NULL, or eight bytes there can be written.
+/// The pointer is NULL, or eight bytes there can be written.
 pub(crate) unsafe fn clear(workspace: *mut c_void) {
     if !workspace.is_null() {
-        // SAFETY: as promised; bytes have no alignment.
+        // SAFETY: as required of the caller; bytes have no alignment.
         unsafe { workspace.cast::<u8>().write_bytes(0, size_of::<Seal>()) };
     }
 }
 
-/// A kind of object; the type of its handle in C.
+/// Kind of object; the type of its handle in C.
 pub(crate) trait Kind {
-    /// Tells the kinds apart.
+    /// Distinguishes the kinds.
     const NAME: u8;
     type S: Scalar;
-    /// The struct of callbacks.
+    /// Struct of callbacks.
     type Given: Given;
     type Options: Copy;
-    /// Where it stands.
+    /// Position of the object's run.
     type Cursor;
 
-    /// Checks the arguments; returns the numbers of marks and of numbers that the object needs.
+    /// Checks the arguments; returns the required number of marks and of numbers.
     fn needs(given: &Self::Given, options: &Self::Options) -> Outcome<(usize, usize)>;
     /// Lengths of the input vectors θ and x0.
     fn lengths(given: &Self::Given) -> [usize; 2];
     fn cursor(options: &Self::Options) -> Self::Cursor;
 }
 
-/// A struct of callbacks.
+/// Struct of callbacks.
 pub(crate) trait Given: Copy {
-    /// The place for the code of an aborting callback, or NULL.
+    /// Address for the code of an aborting callback, or NULL.
     fn abort_code(&self) -> *mut c_int;
 }
 
-/// An object at the head of its workspace.
+/// Object at the head of its workspace.
 #[repr(C)]
 struct Object<K: Kind> {
     seal: Seal,
-    /// The code of the callback that aborted, or zero.
+    /// Code of the callback that aborted, or zero.
     abort: Cell<c_int>,
     given: K::Given,
     options: K::Options,
     cursor: K::Cursor,
 }
 
-/// The seal of an object; its low byte tells the precision.
+/// Seal of an object; its low byte is the precision.
 const fn kind<K: Kind>() -> u32 {
     u32::from_be_bytes([b'd', b's', K::NAME, size_of::<K::S>() as u8])
 }
 
-/// The alignment of every workspace of this precision.
+/// Alignment of every workspace of this precision.
 pub(crate) const fn align<K: Kind>() -> usize {
     let (object, mark) = (align_of::<Object<K>>(), align_of::<Mark>());
     if object > mark { object } else { mark }
 }
 
-/// The division of a workspace.
+/// Layout of a workspace.
 #[derive(Clone, Copy, Debug)]
 struct Area {
     layout: Layout,
@@ -142,7 +143,7 @@ struct Area {
 }
 
 impl Area {
-    /// Fails if the bytes cannot be counted.
+    /// Computes the layout; fails if its size overflows.
     #[inline(never)]
     fn new<K: Kind>(given: &K::Given, options: &K::Options) -> Outcome<Self> {
         let (marks, numbers) = K::needs(given, options)?;
@@ -162,7 +163,7 @@ impl Area {
     }
 }
 
-/// A new object, checked, before anything is written.
+/// Checked arguments of a new object, before anything is written.
 pub(crate) struct Setup<K: Kind> {
     pub(crate) given: K::Given,
     pub(crate) options: K::Options,
@@ -172,11 +173,11 @@ pub(crate) struct Setup<K: Kind> {
 
 impl<K: Kind> Setup<K> {
     /// # Safety
-    /// The pointers are NULL or lead to structs that C has initialised.
+    /// The pointers are NULL or point to structs initialised by C.
     #[inline(never)]
     pub(crate) unsafe fn new(given: *const K::Given, options: *const K::Options) -> Outcome<Self> {
         let structs = [Span::of(given, 1), Span::of(options, 1)];
-        // SAFETY: as promised.
+        // SAFETY: as required of the caller.
         let (given, options) = unsafe { (read(given)?, read(options)?) };
         optional(given.abort_code())?;
         Ok(Self {
@@ -187,15 +188,15 @@ impl<K: Kind> Setup<K> {
         })
     }
 
-    /// Bytes of workspace.
+    /// Workspace size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.area.layout.size()
     }
 
-    /// Refuses a workspace that is too small, not aligned, or in use.
+    /// Rejects a workspace that is too small, not aligned, or in use.
     ///
     /// # Safety
-    /// NULL, or the seal of the workspace can be read.
+    /// The pointer is NULL, or the seal of the workspace can be read.
     pub(crate) unsafe fn check(&self, workspace: *const c_void, size: usize) -> Outcome<()> {
         let layout = self.area.layout;
         if workspace.is_null() {
@@ -207,14 +208,14 @@ impl<K: Kind> Setup<K> {
         if size < layout.size() {
             return Err(dst_status::DST_ERROR_WORKSPACE_TOO_SMALL);
         }
-        // SAFETY: as promised.
+        // SAFETY: as required of the caller.
         unsafe { Seal::of(workspace) }?.refuse_busy()
     }
 
-    /// Checks the rest of the arguments, then writes the object. Returns it with θ and x0.
+    /// Checks the remaining arguments, then writes the object. Returns it with θ and x0.
     ///
     /// # Safety
-    /// The pointers are NULL or lead to what the header says; the workspace is used by nothing else during `'a`.
+    /// The pointers are NULL or point to the objects described in the header; nothing else uses the workspace during `'a`.
     #[inline(never)]
     pub(crate) unsafe fn place<'a>(
         &self,
@@ -224,7 +225,7 @@ impl<K: Kind> Setup<K> {
         outputs: &[Span],
     ) -> Outcome<(Entered<'a, K>, [&'a [K::S]; 2])> {
         let [params, states] = K::lengths(&self.given);
-        // SAFETY: as promised. The area has more numbers than θ and x0 together, so that their bytes can be counted.
+        // SAFETY: as required of the caller. The area has more numbers than θ and x0 together, so their bytes do not overflow.
         let (theta, x0) = unsafe {
             self.check(workspace, size)?;
             (vector(theta, params)?, vector(x0, states)?)
@@ -256,8 +257,8 @@ impl<K: Kind> Setup<K> {
             numbers_at,
             ..
         } = self.area;
-        // SAFETY: the workspace is aligned and large enough for the object, marks and numbers at their places of the area, as
-        // checked. Zero bits are the number zero. The seal is there already, and stays.
+        // SAFETY: the workspace is aligned and large enough for object, marks and numbers at their offsets, as checked. Zero bits
+        // are the number zero. The seal is already there, and is not overwritten.
         unsafe {
             let open = Seal::of(workspace)?.open(kind::<K>());
             (&raw mut (*object).abort).write(Cell::new(0));
@@ -275,24 +276,24 @@ impl<K: Kind> Setup<K> {
     }
 }
 
-/// The parts of an object that a call works on.
+/// Parts of an object that a call uses.
 pub(crate) struct Entered<'a, K: Kind> {
     pub(crate) calls: Calls<'a, K::Given>,
     pub(crate) options: &'a K::Options,
     pub(crate) cursor: &'a mut K::Cursor,
     pub(crate) marks: &'a mut [Mark],
     pub(crate) numbers: &'a mut [K::S],
-    /// Of the workspace.
+    /// Bytes of the workspace.
     pub(crate) span: Span,
     pub(crate) open: Open<'a>,
 }
 
 impl<'a, K: Kind> Entered<'a, K> {
     /// # Safety
-    /// The workspace holds an object of this kind and area, and no other call works on it during `'a`.
+    /// The workspace holds an object of this kind and area, and no other call uses it during `'a`.
     unsafe fn new(object: *mut Object<K>, area: &Area, open: Open<'a>) -> Self {
-        // SAFETY: object, marks and numbers are initialised, aligned, inside and apart, by the layout of the area. Fields are
-        // borrowed one by one: a callback may look at the seal.
+        // SAFETY: object, marks and numbers are initialised, aligned, in bounds and disjoint, by the layout of the area. Fields
+        // are borrowed one by one, because a callback may read the seal.
         unsafe {
             Self {
                 calls: Calls::new(&(*object).given, &(*object).abort),
@@ -306,24 +307,24 @@ impl<'a, K: Kind> Entered<'a, K> {
         }
     }
 
-    /// Begins a call on a handle, which writes to `output`.
+    /// Begins a call on a handle, with `output` as the output.
     ///
     /// # Safety
-    /// The handle is NULL or leads to a workspace, of any kind. The output is not looked at.
+    /// The handle is NULL or points to a workspace of any kind. The output is not read.
     pub(crate) unsafe fn open<T>(handle: *mut K, output: *mut T) -> Outcome<Self> {
-        // SAFETY: as promised.
+        // SAFETY: as required of the caller.
         unsafe { Self::open_for(handle, present(output), Span::of(output, 1)) }
     }
 
-    /// The same for an output of any type: compiled once for all of them.
+    /// Does the same for an output of any type: compiled once for all of them.
     ///
     /// # Safety
     /// As for [`open`](Self::open).
     #[inline(never)]
     unsafe fn open_for(handle: *mut K, is_present: Outcome<()>, output: Span) -> Outcome<Self> {
         let object = handle.cast::<Object<K>>();
-        // SAFETY: of a workspace of any kind the seal can be read. If it is the seal of this kind, and no call is under way, the
-        // rest is as `place` wrote it.
+        // SAFETY: the seal of a workspace of any kind can be read. If it is the seal of this kind, and no call is in progress,
+        // the rest is as `place` wrote it.
         unsafe {
             let seal = Seal::of(object.cast())?;
             seal.refuse_busy()?;
@@ -340,7 +341,7 @@ impl<'a, K: Kind> Entered<'a, K> {
     }
 }
 
-/// Bytes of workspace for an object, or 0 if the arguments are refused.
+/// Workspace size in bytes for an object, or 0 if the arguments are invalid.
 ///
 /// # Safety
 /// As for [`Setup::new`].
@@ -348,11 +349,11 @@ pub(crate) unsafe fn workspace_size<K: Kind>(
     given: *const K::Given,
     options: *const K::Options,
 ) -> usize {
-    // SAFETY: as promised.
+    // SAFETY: as required of the caller.
     unsafe { Setup::<K>::new(given, options) }.map_or(0, |setup| setup.bytes())
 }
 
-/// The first `len` numbers and the rest; the lengths fit by construction.
+/// Splits off the first `len` numbers; the lengths match by construction.
 pub(crate) fn cut<S>(numbers: &mut [S], len: usize) -> (&mut [S], &mut [S]) {
     numbers.split_at_mut_checked(len).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Adam-OLA, inside the caller's workspace.
+//! Adam-OLA in the caller's workspace.
 
 use core::ffi::c_void;
 use core::marker::PhantomData;
@@ -13,7 +13,7 @@ use crate::object::{Entered, Kind, Setup};
 use crate::status::{Outcome, dst_status};
 use crate::types::{Objective, OlaOptions, OlaState, dst_progress};
 
-/// An adaptive run under way, in its workspace. The handle is the address of the workspace.
+/// Adaptive run in its workspace. The handle is the address of the workspace.
 #[derive(Debug)]
 pub struct Ola<S>(PhantomData<S>);
 
@@ -39,7 +39,7 @@ impl<S: Scalar> Kind for Ola<S> {
     }
 }
 
-/// Refuses arguments that make no sense; shared with the windowed adaptation.
+/// Rejects invalid arguments; shared with the windowed adaptation.
 pub(crate) fn checked<S: Scalar>(objective: &Objective<S>, options: &OlaOptions<S>) -> Outcome<()> {
     if objective.value_gradient.is_none() {
         return Err(dst_status::DST_ERROR_NULL);
@@ -51,7 +51,7 @@ pub(crate) fn checked<S: Scalar>(objective: &Objective<S>, options: &OlaOptions<
 }
 
 /// # Safety
-/// Every pointer is NULL or leads to what the header says, and nothing else uses the workspace during the call.
+/// Every pointer is NULL or points to the object described in the header, and nothing else uses the workspace during the call.
 pub(crate) unsafe fn init<S: Scalar>(
     objective: *const Objective<S>,
     options: *const OlaOptions<S>,
@@ -61,7 +61,7 @@ pub(crate) unsafe fn init<S: Scalar>(
     handle: *mut *mut Ola<S>,
 ) -> Outcome<()> {
     present(handle)?;
-    // SAFETY: as promised; the handle is present, and apart from the workspace.
+    // SAFETY: as required of the caller; the handle is present and does not overlap the workspace.
     unsafe {
         let setup = Setup::<Ola<S>>::new(objective, options)?;
         let outputs = [Span::of(handle, 1)];
@@ -81,7 +81,7 @@ pub(crate) unsafe fn init<S: Scalar>(
 
 type Running<'b, S> = AdamOla<'b, S, Calls<'b, Objective<S>>>;
 
-/// The run, made anew.
+/// Reconstructs the run.
 fn ola<'b, S: Scalar>(entered: &'b mut Entered<'_, Ola<S>>) -> Result<Running<'b, S>, Error> {
     AdamOla::from_parts(*entered.cursor, entered.calls, entered.numbers)
 }
@@ -93,7 +93,7 @@ pub(crate) unsafe fn advance<S: Scalar>(
     budget: usize,
     progress: *mut i32,
 ) -> Outcome<()> {
-    // SAFETY: as promised; `progress` is present, and apart from the object.
+    // SAFETY: as required of the caller; `progress` is present and does not overlap the object.
     unsafe {
         let mut entered = Entered::open(handle, progress)?;
         entered.calls.judge(Ok(()))?;
@@ -112,7 +112,7 @@ pub(crate) unsafe fn advance<S: Scalar>(
 /// # Safety
 /// As for [`init`].
 pub(crate) unsafe fn state<S: Scalar>(handle: *mut Ola<S>, state: *mut OlaState<S>) -> Outcome<()> {
-    // SAFETY: as promised; `state` is present, and apart from the object.
+    // SAFETY: as required of the caller; `state` is present and does not overlap the object.
     unsafe {
         let mut entered = Entered::open(handle, state)?;
         let ola = ola(&mut entered)?;

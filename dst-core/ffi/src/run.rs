@@ -1,4 +1,4 @@
-//! A run with its gradients, inside the caller's workspace.
+//! Run with its gradients, in the caller's workspace.
 
 use core::ffi::c_void;
 use core::marker::PhantomData;
@@ -17,12 +17,12 @@ use crate::types::{
     dst_progress,
 };
 
-/// What a small library leaves out. Constants, not `cfg` on the code: all of it is always compiled and checked, and what cannot
-/// be reached is not linked.
+/// Parts that a small library leaves out. Constants, not `cfg` on the code: all of it is compiled and checked, and unreachable
+/// code is not linked.
 pub(crate) const HIGHER_ORDER: bool = cfg!(feature = "higher-order");
 const WITH_TANGENT: bool = cfg!(feature = "tangent");
 
-// Choices as C passes them.
+// Choices as passed by C.
 pub(crate) const EULER: i32 = dst_integrator::DST_EULER as i32;
 pub(crate) const HEUN: i32 = dst_integrator::DST_HEUN as i32;
 pub(crate) const RK4: i32 = dst_integrator::DST_RK4 as i32;
@@ -35,7 +35,7 @@ const INTERPOLATED: i32 = dst_crossing::DST_INTERPOLATED as i32;
 const SLOPE: i32 = dst_crossing::DST_SLOPE as i32;
 const HERMITE: i32 = dst_crossing::DST_HERMITE as i32;
 
-/// A run under way, in its workspace. The handle is the address of the workspace.
+/// Run in its workspace. The handle is the address of the workspace.
 #[derive(Debug)]
 pub struct Run<S>(PhantomData<S>);
 
@@ -63,7 +63,7 @@ impl<S: Scalar> Kind for Run<S> {
     }
 }
 
-/// The lengths of rows, params, slots, θ and x0, if the arguments make sense.
+/// Lengths of rows, params, slots, θ and x0, if the arguments are valid.
 fn lengths<S: Scalar>(problem: &Problem<S>, options: &Options<S>) -> Outcome<[usize; 5]> {
     let Options {
         step,
@@ -114,7 +114,7 @@ fn lengths<S: Scalar>(problem: &Problem<S>, options: &Options<S>) -> Outcome<[us
     ])
 }
 
-/// Memory, θ and x0, from the numbers of the workspace.
+/// Memory, θ and x0 from the numbers of the workspace.
 fn parts<'b, S: Scalar>(
     entered: &'b mut Entered<'_, Run<S>>,
 ) -> (&'b Calls<'b, Problem<S>>, Borrowed<'b, S>, [&'b mut [S]; 2]) {
@@ -126,7 +126,7 @@ fn parts<'b, S: Scalar>(
         numbers,
         ..
     } = entered;
-    // The arguments made sense when the run was initialised.
+    // The arguments were valid when the run was initialised.
     let [rows, params, slots, theta, _] = lengths(calls.given, options).unwrap_or_default();
     let (rows, rest) = cut(numbers, rows);
     let (params, rest) = cut(rest, params);
@@ -144,7 +144,7 @@ fn parts<'b, S: Scalar>(
 
 type On<'b, S> = dst_core::Problem<'b, S, Calls<'b, Problem<S>>, Method<S>>;
 
-/// The problem, made anew, and its memory.
+/// Reconstructs the problem and its memory.
 #[inline(never)]
 fn problem<'b, S: Scalar>(
     entered: &'b mut Entered<'_, Run<S>>,
@@ -197,7 +197,7 @@ fn look<S: Scalar>(entered: &mut Entered<'_, Run<S>>) -> Result<Iterate<S>, Erro
     })
 }
 
-/// Returns the work that is left; zero if there is none.
+/// Returns the remaining work, or zero if there is none.
 #[inline(never)]
 fn backward<S: Scalar>(
     entered: &mut Entered<'_, Run<S>>,
@@ -206,7 +206,7 @@ fn backward<S: Scalar>(
 ) -> Result<usize, Error> {
     let (calls, mode) = (entered.calls, entered.options.mode);
     let (problem, mut memory) = problem(entered)?;
-    // A window is a matter of the adjoint.
+    // Only the adjoint supports a window.
     let tangent = WITH_TANGENT
         && match mode {
             AUTO => seeds.window == usize::MAX && problem.tangent_is_cheaper(&memory),
@@ -224,7 +224,7 @@ fn backward<S: Scalar>(
     };
     Ok(match progress {
         Progress::Done => 0,
-        // Nothing left is how C learns that the work is done: a call that is still to come counts as one step.
+        // Zero tells C that the gradient is complete, so a pending call counts as one step.
         Progress::Running { remaining } => remaining.max(1),
     })
 }
@@ -245,7 +245,7 @@ unsafe fn deliver<S: Scalar>(
         evaluations,
     } = problem.gradient(&memory)?;
     let number = |of: fn(StopTime<S>) -> S| stop.map_or(S::NAN, of);
-    // SAFETY: present and apart from the workspace, in which the gradient lies. Fields one by one: the three pointers stay.
+    // SAFETY: present and disjoint from the workspace, which holds the gradient. Fields one by one: the three pointers stay.
     unsafe {
         hand_over((*result).theta_gradient, theta);
         hand_over((*result).x0_gradient, x0);
@@ -268,16 +268,16 @@ unsafe fn deliver<S: Scalar>(
     Ok(())
 }
 
-/// The vectors of a result, checked, and apart from each other.
+/// Vectors of a result, checked for overlap with each other.
 ///
 /// # Safety
-/// The pointer is NULL or leads to a struct whose three pointers C has set.
+/// The pointer is NULL or points to a struct whose three pointers are set by C.
 unsafe fn outputs<S: Scalar>(
     result: *mut Sensitivity<S>,
     problem: &Problem<S>,
 ) -> Outcome<[Span; 4]> {
     present(result)?;
-    // SAFETY: present; the three pointers are set, as promised. The other fields may be anything and are not read.
+    // SAFETY: present; the three pointers are set by the caller. The other fields may be uninitialised and are not read.
     let (theta, x0, state) = unsafe {
         (
             (*result).theta_gradient,
@@ -298,15 +298,15 @@ unsafe fn outputs<S: Scalar>(
     Ok(spans)
 }
 
-/// The seeds, checked; those of the stopping time if there are none.
+/// Checked seeds; those of the stopping time if the pointer is NULL.
 ///
 /// # Safety
-/// The pointer is NULL or leads to a struct that C has initialised.
+/// The pointer is NULL or points to a struct initialised by C.
 unsafe fn checked<S: Scalar>(seeds: *const Seeds<S>, mode: i32) -> Outcome<(Seeds<S>, Crossing)> {
     let seeds = if seeds.is_null() {
         Seeds::new()
     } else {
-        // SAFETY: as promised.
+        // SAFETY: as required of the caller.
         unsafe { read(seeds) }?
     };
     let crossing = match seeds.crossing {
@@ -337,7 +337,7 @@ unsafe fn begin<'a, S: Scalar>(
     workspace_size: usize,
     outputs: &[Span],
 ) -> Outcome<Entered<'a, Run<S>>> {
-    // SAFETY: as promised.
+    // SAFETY: as required of the caller.
     let placed = unsafe { setup.place(vectors, workspace, workspace_size, outputs) };
     let (mut run, vectors) = placed?;
     let (_, _, own) = parts(&mut run);
@@ -353,7 +353,7 @@ unsafe fn begin<'a, S: Scalar>(
 }
 
 /// # Safety
-/// Every pointer is NULL or leads to what the header says, and nothing else uses the workspace during the call.
+/// Every pointer is NULL or points to the object described in the header, and nothing else uses the workspace during the call.
 pub(crate) unsafe fn init<S: Scalar>(
     problem: *const Problem<S>,
     options: *const Options<S>,
@@ -364,7 +364,7 @@ pub(crate) unsafe fn init<S: Scalar>(
     run: *mut *mut Run<S>,
 ) -> Outcome<()> {
     present(run)?;
-    // SAFETY: as promised; `run` is present.
+    // SAFETY: as required of the caller; `run` is present.
     unsafe {
         let setup = Setup::<Run<S>>::new(problem, options)?;
         let outputs = [Span::of(run, 1)];
@@ -381,7 +381,7 @@ pub(crate) unsafe fn advance<S: Scalar>(
     budget: usize,
     progress: *mut i32,
 ) -> Outcome<()> {
-    // SAFETY: as promised; `progress` is present, and apart from the run.
+    // SAFETY: as required of the caller; `progress` is present and does not overlap the run.
     unsafe {
         let entered = &mut Entered::open(run, progress)?;
         entered.calls.judge(Ok(()))?;
@@ -394,7 +394,7 @@ pub(crate) unsafe fn advance<S: Scalar>(
 /// # Safety
 /// As for [`init`].
 pub(crate) unsafe fn iterate<S: Scalar>(run: *mut Run<S>, iterate: *mut Iterate<S>) -> Outcome<()> {
-    // SAFETY: as promised; `iterate` is present, and apart from the run.
+    // SAFETY: as required of the caller; `iterate` is present and does not overlap the run.
     unsafe {
         let entered = &mut Entered::open(run, iterate)?;
         iterate.write(look(entered)?);
@@ -410,7 +410,7 @@ pub(crate) unsafe fn differentiate<S: Scalar>(
     budget: usize,
     remaining: *mut usize,
 ) -> Outcome<()> {
-    // SAFETY: as promised; `remaining` is present, and apart from the run.
+    // SAFETY: as required of the caller; `remaining` is present and does not overlap the run.
     unsafe {
         let entered = &mut Entered::open(run, remaining)?;
         apart(&[Span::of(remaining, 1)], &[Span::of(seeds, 1)])?;
@@ -428,7 +428,7 @@ pub(crate) unsafe fn gradient<S: Scalar>(
     run: *mut Run<S>,
     result: *mut Sensitivity<S>,
 ) -> Outcome<()> {
-    // SAFETY: as promised; the result is checked before it is delivered.
+    // SAFETY: as required of the caller; the result is checked before it is written.
     unsafe {
         let entered = &mut Entered::open(run, result)?;
         apart(&outputs(result, entered.calls.given)?, &[entered.span])?;
@@ -437,7 +437,7 @@ pub(crate) unsafe fn gradient<S: Scalar>(
     Ok(())
 }
 
-/// All of it at once.
+/// Runs and differentiates in one call.
 ///
 /// # Safety
 /// As for [`init`].
@@ -451,9 +451,9 @@ pub(crate) unsafe fn sensitivity<S: Scalar>(
     workspace_size: usize,
     result: *mut Sensitivity<S>,
 ) -> Outcome<()> {
-    // SAFETY: as promised; the result is checked before it is delivered.
+    // SAFETY: as required of the caller; the result is checked before it is written.
     unsafe {
-        // The sizes first: those of the outputs follow from them.
+        // Sizes first: those of the outputs depend on them.
         let setup = Setup::<Run<S>>::new(problem, options)?;
         setup.check(workspace, workspace_size)?;
         let outputs = outputs(result, &setup.given)?;

@@ -1,11 +1,11 @@
-//! The structs and enums of the header. Numbers that come from C are plain integers here: a Rust enum with a value that it
-//! does not have would be undefined behaviour, a wrong integer is DST_ERROR_CHOICE.
+//! Structs and enums of the header. Choices from C are plain integers here: an invalid value in a Rust enum would be undefined
+//! behaviour; an invalid integer gives DST_ERROR_CHOICE.
 
 use core::ffi::{c_int, c_void};
 
 use dst_core::Scalar;
 
-/// One step of the iteration: for the field `integrator`.
+/// Integrator for one step of the iteration: for the field `integrator`.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
@@ -20,14 +20,14 @@ pub enum dst_integrator {
     DST_SYMPLECTIC = 3,
 }
 
-/// The way in which the stopping time is read off the last step: for the field `crossing` of dst_seeds.
+/// Definition of the stopping time within the last step: for the field `crossing` of dst_seeds.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
 pub enum dst_crossing {
     /// Definition 3 of the paper: -h*dJ_N/(J_N - J_{N-1}).
     DST_PAPER = 0,
-    /// The exact gradient of the linearly interpolated stopping time: what finite differences of it see.
+    /// The exact gradient of the linearly interpolated stopping time: agrees with finite differences of it.
     DST_INTERPOLATED = 1,
     /// Interpolated numerator over the slope dJ/dt - grad(J)*A; second order with DST_HEUN.
     DST_SLOPE = 2,
@@ -35,12 +35,12 @@ pub enum dst_crossing {
     DST_HERMITE = 3,
 }
 
-/// The way in which a gradient is computed: for the field `mode`.
+/// Method by which a gradient is computed: for the field `mode`.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
 pub enum dst_mode {
-    /// Whichever costs less for this problem, these slots and the N at which the run stopped.
+    /// The cheaper mode for this problem, these slots and the N at which the run stopped.
     DST_AUTO = 0,
     /// Backward sweep over checkpoints; needs the pullback. Its cost does not depend on the number of parameters.
     DST_ADJOINT = 1,
@@ -53,13 +53,13 @@ pub enum dst_mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
 pub enum dst_progress {
-    /// The budget of the call is used up: call again, or take the best iterate if the deadline is here.
+    /// The budget of the call is exhausted: call again, or use the best iterate at the deadline.
     DST_RUNNING = 0,
-    /// Stopped: J <= epsilon and, if the options ask for it, J has stayed there. In an adaptive run: max |gradient| < tolerance.
+    /// The run stopped: J <= epsilon and, if required, J has stayed there. In an adaptive run: max |gradient| < tolerance.
     DST_REACHED = 1,
-    /// max_steps came first, or cut a stay short.
+    /// The step limit max_steps came first, or cut a stay short.
     DST_STEP_LIMIT = 2,
-    /// A run that was to stay below epsilon met max_steps above it.
+    /// A run that had to stay below epsilon met max_steps above it.
     DST_NEVER_SETTLED = 3,
 }
 
@@ -68,19 +68,19 @@ pub enum dst_progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types)]
 pub enum dst_window_outcome {
-    /// f fell far enough: alpha was adapted.
+    /// f fell by the threshold and alpha was adapted.
     DST_WINDOW_ADAPTED = 0,
-    /// f fell far enough, but too flatly for a derivative: alpha stays.
+    /// f fell by the threshold, but the crossing is too flat for a derivative: alpha is unchanged.
     DST_WINDOW_FLAT = 1,
-    /// The budget came first; the next window goes on with the same threshold.
+    /// The budget ran out first; the next window continues with the same threshold.
     DST_WINDOW_OPEN = 2,
 }
 
 /// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k) with its criterion J(theta, x, t) and a loss f(theta, x, t), as callbacks.
 ///
-/// Every callback returns 0 to go on. Anything else aborts the run: the function that called returns DST_ABORTED, the
-/// value goes to *abort_code, and no callback of this run is called again. Callbacks must return (no longjmp, no C++ exception).
-/// A function that a callback calls on the workspace of its own run is refused with DST_ERROR_BUSY.
+/// Every callback returns 0 to continue. Any other value aborts the run: the calling function returns DST_ABORTED, the value goes
+/// to *abort_code, and no callback of this run is called again. Callbacks must return (no longjmp, no C++ exception). A call from
+/// a callback on the workspace of its own run returns DST_ERROR_BUSY.
 ///
 /// Set the fields by name and leave the others zero: `dst_problem_f32 p = { .state_dim = 2, ... };`
 #[repr(C)]
@@ -90,10 +90,10 @@ pub struct Problem<S> {
     pub state_dim: usize,
     /// Number of parameters, entries of theta. May be 0.
     pub param_dim: usize,
-    /// Numbers that `rate` leaves on `tape` for the derivatives to read. May be 0.
+    /// Number of values that `rate` leaves on `tape` for the derivatives. May be 0.
     pub tape_len: usize,
-    /// Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is of use, f to *loss; may leave intermediate
-    /// results on `tape` [tape_len]. Must depend on its arguments only: steps are evaluated again.
+    /// Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is used, f to *loss; may leave intermediate
+    /// results on `tape` [tape_len]. Must depend on its arguments only, because steps are recomputed.
     pub rate: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -106,10 +106,10 @@ pub struct Problem<S> {
             loss: *mut S,
         ) -> c_int,
     >,
-    /// ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with
-    /// d/dx to `x_bar` [state_dim]; `tape` is what `rate` left at this point. `t_bar` is NULL unless criterion_bar*dJ/dt is to
-    /// be added to *t_bar, once or twice per sweep with DST_SLOPE or DST_HERMITE: a J that does not depend on t may ignore it.
-    /// NULL if there is a pushforward, or no gradient is wanted.
+    /// ADDS rate_bar*dA/dtheta + criterion_bar*dJ/dtheta + loss_bar*df/dtheta to `theta_bar` [param_dim], and the same with d/dx
+    /// to `x_bar` [state_dim]; `tape` was written by `rate` at this point. If `t_bar` is not NULL, add criterion_bar*dJ/dt to
+    /// *t_bar; this happens once or twice per sweep with DST_SLOPE or DST_HERMITE, and a J that does not depend on t may ignore
+    /// it. NULL if there is a pushforward, or no gradient is needed.
     pub pullback: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -126,8 +126,8 @@ pub struct Problem<S> {
         ) -> c_int,
     >,
     /// WRITES the derivatives along (theta_dot, x_dot, t_dot): of A to `rate_dot` [state_dim], of J to *criterion_dot and, if f
-    /// has weights, of f to *loss_dot. `t_dot` is 0, or 1 where dJ/dt is wanted, in *criterion_dot alone, for DST_SLOPE or
-    /// DST_HERMITE. NULL if there is a pullback.
+    /// has weights, of f to *loss_dot. `t_dot` is 0, or 1 when DST_SLOPE or DST_HERMITE needs dJ/dt, in *criterion_dot only. NULL
+    /// if there is a pullback.
     pub pushforward: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -145,11 +145,11 @@ pub struct Problem<S> {
     >,
     /// Passed to every callback.
     pub user: *mut c_void,
-    /// The code of an aborting callback goes here; may be NULL. The one output that is written on failure.
+    /// Receives the code of an aborting callback; may be NULL. The only output that is written on failure.
     pub abort_code: *mut c_int,
 }
 
-/// How to run. Start from dst_options_default_f32 (or _f64) and change what you need.
+/// Options of a run. Start from dst_options_default_f32 (or _f64) and change fields as needed.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options<S> {
@@ -157,43 +157,43 @@ pub struct Options<S> {
     pub step: S,
     /// Tolerance of J.
     pub epsilon: S,
-    /// Gives up after this many steps.
+    /// Step limit.
     pub max_steps: usize,
-    /// Steps for which J has to stay at or below epsilon. 0: the run stops at the first passage, J <= epsilon for the first
-    /// time, whatever J does later. m: it stops when J has stayed for m further steps; a stay that max_steps cuts short does
-    /// not count. SIZE_MAX: it goes on to max_steps, and J must stay to the end; the safe choice where J may swing. The stopping
-    /// time is in every case the crossing that began the stay.
+    /// Number of steps for which J has to stay at or below epsilon. 0: the run stops at the first passage, the first J <=
+    /// epsilon, whatever J does later. m: it stops when J has stayed for m further steps; a stay that max_steps cuts short does
+    /// not count. SIZE_MAX: it continues to max_steps, and J must stay to the end; the safe choice if J may oscillate. The
+    /// stopping time is always the crossing at which the stay began.
     pub staying: usize,
-    /// The time at x0.
+    /// Time at x0.
     pub start_time: S,
-    /// A dst_integrator; DST_EULER.
+    /// A dst_integrator; default DST_EULER.
     pub integrator: i32,
-    /// A dst_mode; DST_AUTO.
+    /// A dst_mode; default DST_AUTO.
     pub mode: i32,
-    /// Checkpoint slots, at least 1: more memory, less recomputation. The gradient has the same bits with any number.
+    /// Checkpoint slots, at least 1: more memory, less recomputation. Their number does not change the bits of the gradient.
     pub slots: usize,
-    /// If not 0, every slot also keeps the tape and the stages of its step, which are then not computed again.
+    /// If not 0, every slot also keeps the tape and the stages of its step, which are then not recomputed.
     pub keep_records: i32,
     /// If not 0, the gradient with respect to x0 is left out: the tangent mode then carries fewer directions.
     pub theta_only: i32,
 }
 
-/// What is differentiated, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
-/// = 0 to N, or, if time_weight is 0, to the last step of the run, which then need not have stopped. Start from
-/// dst_seeds_default_f32 (or _f64): T alone, by the interpolated crossing. NULL stands for that, too.
+/// Quantity to differentiate, chosen after the run:  time_weight*T + sum_k (criterion_weight*J(x_k) + loss_weight*f(x_k)),  for k
+/// = 0 to N; if time_weight is 0, to the last step of the run, which need not have stopped. Start from dst_seeds_default_f32 (or
+/// _f64): T alone, by the interpolated crossing. NULL means the same.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Seeds<S> {
-    /// A dst_crossing; DST_INTERPOLATED.
+    /// A dst_crossing; default DST_INTERPOLATED.
     pub crossing: i32,
-    /// Factor of the stopping time T; 1.
+    /// Factor of the stopping time T; default 1.
     pub time_weight: S,
-    /// Weight of J at every step; 0.
+    /// Weight of J at every step; default 0.
     pub criterion_weight: S,
-    /// Weight of f at every step; 0.
+    /// Weight of f at every step; default 0.
     pub loss_weight: S,
-    /// If not NULL, called for the weights at a step, in any order of steps. It finds the two weights above in
-    /// *criterion_weight and *loss_weight, and may overwrite them. Returns 0, or aborts as every callback does.
+    /// If not NULL, called for the weights at a step, in any order of steps. On entry *criterion_weight and *loss_weight are the
+    /// two weights above; it may overwrite them. Returns 0, or aborts like every callback.
     pub weight: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -204,80 +204,80 @@ pub struct Seeds<S> {
     >,
     /// Passed to `weight`.
     pub user: *mut c_void,
-    /// Goes back through the last so many steps only (adjoint mode): the gradient "with respect to x0" is then that with respect
-    /// to the state at the start of this window; SIZE_MAX.
+    /// Restricts the sweep to the last `window` steps (adjoint mode): the gradient "with respect to x0" is then with respect to
+    /// the state at the start of this window; default SIZE_MAX.
     pub window: usize,
 }
 
-/// The gradient of what the seeds name. The three pointers at the top are yours: set them before the call.
+/// Gradient of the quantity given by the seeds. The caller sets the first three pointers before the call.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Sensitivity<S> {
-    /// [param_dim] The gradient with respect to theta goes here; by default that is dT/dtheta, in units of time: divide by the
-    /// step size for steps. May be NULL.
+    /// [param_dim] Gradient with respect to theta; by default dT/dtheta, in units of time: divide by the step size for steps. May
+    /// be NULL.
     pub theta_gradient: *mut S,
-    /// [state_dim] The same with respect to x0. May be NULL; not written with theta_only.
+    /// [state_dim] Gradient with respect to x0. May be NULL; not written with theta_only.
     pub x0_gradient: *mut S,
-    /// [state_dim] The state at which the sweep began, x_N, goes here. May be NULL.
+    /// [state_dim] State x_N at which the sweep began. May be NULL.
     pub state: *mut S,
-    /// The step at which the sweep began: N, with J <= epsilon there and J > epsilon one step before. With a time_weight of 0,
-    /// the last step of the run.
+    /// Step at which the sweep began: N, with J <= epsilon there and J > epsilon one step before. With time_weight 0, the last
+    /// step of the run.
     pub steps: usize,
-    /// T, as the crossing reads it. This and the next four are NaN with a time_weight of 0.
+    /// T, as defined by the crossing. This and the next four fields are NaN with time_weight 0.
     pub time: S,
-    /// T in steps, a fraction: N - 1 + (T - t_{N-1})/h. With DST_PAPER it is N.
+    /// T in steps, not an integer: N - 1 + (T - t_{N-1})/h. With DST_PAPER it is N.
     pub steps_interpolated: S,
     /// dT/depsilon
     pub epsilon_gradient: S,
-    /// The fall of J over the last step in units of its rounding error. The reciprocal is the relative error that the division by
-    /// this fall makes, if J is correct to its last bit. It is not a bound on the error of the gradient: it sees neither the
-    /// rounding errors of the trajectory nor those of J itself. A J formed by cancellation, such as x - 1e8 with x near 1e8,
-    /// has far fewer correct bits: shift the state instead.
+    /// Decrease of J over the last step in units of its rounding error. The reciprocal is the relative error of the division by
+    /// this decrease, if J is correct to its last bit. It is not a bound on the error of the gradient: it includes neither the
+    /// rounding errors of the trajectory nor those of J itself. A J formed by cancellation, such as x - 1e8 with x near 1e8, has
+    /// far fewer correct bits: shift the state instead.
     pub rounding: S,
-    /// |dJ/dt - grad(J)*A| / (|dJ/dt| + sum_i |dJ/dx_i*A_i|) at x_N: 1 where every state brings J down, 0 where the flow grazes
-    /// the tolerance and the slope is all cancellation. DST_PAPER and DST_INTERPOLATED leave dJ/dt out. NaN where it is not
-    /// known: the tangent mode never forms grad(J).
+    /// |dJ/dt - grad(J)*A| / (|dJ/dt| + sum_i |dJ/dx_i*A_i|) at x_N: 1 if every state reduces J, 0 if the flow grazes the level
+    /// set and the slope is pure cancellation. DST_PAPER and DST_INTERPOLATED leave dJ/dt out. NaN if unknown: the tangent mode
+    /// never forms grad(J).
     pub transversality: S,
-    /// Calls of `rate`, for the run and this sweep together.
+    /// Number of calls of `rate`, by the run and this sweep together.
     pub rate_evaluations: usize,
-    /// Calls of `pullback`.
+    /// Number of calls of `pullback`.
     pub pullbacks: usize,
-    /// Calls of `pushforward`.
+    /// Number of calls of `pushforward`.
     pub pushforwards: usize,
 }
 
-/// A view of a run between two calls. The pointers lead into the workspace: good until the next call on this run, or until it is
-/// moved.
+/// View of a run between two calls. The pointers point into the workspace and are valid until the next call on this run, or until
+/// it is moved.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Iterate<S> {
-    /// Steps done, k; at a first passage, N.
+    /// Number of steps, k; at a first passage, N.
     pub steps: usize,
     /// t_k
     pub time: S,
     /// J at x_k; NaN before the first dst_run_advance.
     pub criterion: S,
-    /// The least J so far.
+    /// Least J so far.
     pub best_criterion: S,
     /// f at x_k; NaN if `rate` does not write it.
     pub loss: S,
     /// [state_dim] x_k
     pub state: *const S,
-    /// [state_dim] The visited iterate with the least J: the one to use when the deadline comes first.
+    /// [state_dim] Visited iterate with the least J: the one to use at a deadline before the stop.
     pub best: *const S,
-    /// The step at which J fell to epsilon and has stayed since; SIZE_MAX while J is above.
+    /// Step at which J fell to epsilon without leaving since; SIZE_MAX while J is above.
     pub entry: usize,
     /// Number of times that J rose above epsilon again.
     pub exits: usize,
 }
 
-/// A function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 goes on, anything else aborts.
+/// Function f to minimise, for dst_ola and dst_window. Callbacks as in dst_problem: 0 continues, any other value aborts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Objective<S> {
     /// Number of variables. At least 1.
     pub dim: usize,
-    /// Numbers that `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
+    /// Number of values that `value_gradient` leaves on `tape` for `hessian_vector`. May be 0.
     pub tape_len: usize,
     /// Writes f(x) to *value and its gradient to `gradient` [dim].
     pub value_gradient: Option<
@@ -289,7 +289,7 @@ pub struct Objective<S> {
             tape: *mut S,
         ) -> c_int,
     >,
-    /// ADDS the Hessian of f at x times v to `out` [dim]. dst_window needs it, dst_ola does not: may be NULL there.
+    /// ADDS the Hessian of f at x times v to `out` [dim]. Required by dst_window; may be NULL for dst_ola.
     pub hessian_vector: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -301,35 +301,35 @@ pub struct Objective<S> {
     >,
     /// Passed to every callback.
     pub user: *mut c_void,
-    /// The code of an aborting callback goes here; may be NULL.
+    /// Receives the code of an aborting callback; may be NULL.
     pub abort_code: *mut c_int,
 }
 
-/// The parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
+/// Parameters of Adam with online adaptation of its learning rate. Start from dst_ola_options_default_f32 (or _f64).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OlaOptions<S> {
-    /// Learning rate to start with.
+    /// Initial learning rate.
     pub alpha: S,
-    /// Decay of the first moment; 0.9.
+    /// Decay of the first moment; default 0.9.
     pub beta1: S,
-    /// Decay of the second moment; 0.999.
+    /// Decay of the second moment; default 0.999.
     pub beta2: S,
-    /// The small number in Adam's denominator; 1e-8.
+    /// Small constant in Adam's denominator; default 1e-8.
     pub stability: S,
     /// Adaptation rate: alpha changes by -eta times the sensitivity of the stopping time.
     pub eta: S,
-    /// The fall of f that triggers an adaptation, times the number of adaptations so far.
+    /// Decrease of f that triggers an adaptation, per adaptation so far.
     pub descent: S,
-    /// dst_ola has converged when max |gradient| < tolerance; 1e-4.
+    /// Convergence threshold of dst_ola: max |gradient| < tolerance; default 1e-4.
     pub tolerance: S,
-    /// dst_window only: backpropagates over at most this many steps; SIZE_MAX.
+    /// dst_window only: backpropagation over at most this many steps; default SIZE_MAX.
     pub window: usize,
-    /// dst_window only: checkpoint slots, at least 1; 8.
+    /// dst_window only: checkpoint slots, at least 1; default 8.
     pub slots: usize,
 }
 
-/// A view of an adaptive run. `x` leads into the workspace: good until the next call, or until it is moved.
+/// View of an adaptive run. `x` points into the workspace and is valid until the next call, or until it is moved.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OlaState<S> {
@@ -337,13 +337,13 @@ pub struct OlaState<S> {
     pub x: *const S,
     /// f(x_k); dst_window: NaN before the first window.
     pub value: S,
-    /// max |gradient of f at x_k|; NaN in dst_window, which has no use for it.
+    /// max |gradient of f at x_k|; NaN in dst_window, which does not use it.
     pub gradient_max: S,
-    /// The current learning rate.
+    /// Current learning rate.
     pub alpha: S,
-    /// Iterations made.
+    /// Number of iterations.
     pub iterations: usize,
-    /// Adaptations made.
+    /// Number of adaptations.
     pub adaptations: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The windowed adaptation, inside the caller's workspace.
+//! Windowed adaptation in the caller's workspace.
 
 use core::ffi::c_void;
 use core::marker::PhantomData;
@@ -16,15 +16,15 @@ use crate::ola::checked;
 use crate::status::{Outcome, dst_status};
 use crate::types::{Objective, OlaOptions, OlaState, WindowReport, dst_window_outcome};
 
-/// A windowed adaptive run under way, in its workspace. The handle is the address of the workspace.
+/// Windowed adaptive run in its workspace. The handle is the address of the workspace.
 #[derive(Debug)]
 pub struct Windowed<S>(PhantomData<S>);
 
-/// Adam is run by Euler's method.
+/// Number of stages: Adam runs with Euler's method.
 const STAGES: usize = 1;
 
-/// Of Adam over this objective: state (x, m, v), θ = (α, β₁, β₂), ∇f before the objective's own tape. Not asked of the method
-/// itself, which does not expect lengths that overflow.
+/// Dimensions of Adam on this objective: state (x, m, v), θ = (α, β₁, β₂), ∇f before the tape of the objective. Computed here
+/// because the method itself does not expect lengths that overflow.
 fn dims<S>(objective: &Objective<S>) -> Dims {
     let dim = objective.dim;
     Dims::new(windowed_state_len(dim), 3)
@@ -37,7 +37,7 @@ impl<S: Scalar> Kind for Windowed<S> {
     type S = S;
     type Given = Objective<S>;
     type Options = OlaOptions<S>;
-    /// The second is that of the run in a window, and means nothing between two calls.
+    /// The second is that of the run in a window, and has no meaning between two calls.
     type Cursor = (OlaCursor<S>, Cursor<S>);
 
     fn needs(objective: &Objective<S>, options: &OlaOptions<S>) -> Outcome<(usize, usize)> {
@@ -66,7 +66,7 @@ impl<S: Scalar> Kind for Windowed<S> {
 }
 
 /// # Safety
-/// Every pointer is NULL or leads to what the header says, and nothing else uses the workspace during the call.
+/// Every pointer is NULL or points to the object described in the header, and nothing else uses the workspace during the call.
 pub(crate) unsafe fn init<S: Scalar>(
     objective: *const Objective<S>,
     options: *const OlaOptions<S>,
@@ -76,7 +76,7 @@ pub(crate) unsafe fn init<S: Scalar>(
     handle: *mut *mut Windowed<S>,
 ) -> Outcome<()> {
     present(handle)?;
-    // SAFETY: as promised; the handle is present, and apart from the workspace.
+    // SAFETY: as required of the caller; the handle is present and does not overlap the workspace.
     unsafe {
         let setup = Setup::<Windowed<S>>::new(objective, options)?;
         let outputs = [Span::of(handle, 1)];
@@ -91,7 +91,7 @@ pub(crate) unsafe fn init<S: Scalar>(
 
 type Running<'b, S> = WindowedOla<'b, S, Calls<'b, Objective<S>>>;
 
-/// The run, made anew, and the memory of its windows.
+/// Reconstructs the run and the memory of its windows.
 fn windowed<'b, S: Scalar>(
     entered: &'b mut Entered<'_, Windowed<S>>,
 ) -> Result<(Running<'b, S>, Borrowed<'b, S>), Error> {
@@ -119,7 +119,7 @@ pub(crate) unsafe fn advance<S: Scalar>(
     budget: usize,
     report: *mut WindowReport<S>,
 ) -> Outcome<()> {
-    // SAFETY: as promised; `report` is present, and apart from the object.
+    // SAFETY: as required of the caller; `report` is present and does not overlap the object.
     unsafe {
         let mut entered = Entered::open(handle, report)?;
         let calls = entered.calls;
@@ -149,7 +149,7 @@ pub(crate) unsafe fn state<S: Scalar>(
     handle: *mut Windowed<S>,
     state: *mut OlaState<S>,
 ) -> Outcome<()> {
-    // SAFETY: as promised; `state` is present, and apart from the object.
+    // SAFETY: as required of the caller; `state` is present and does not overlap the object.
     unsafe {
         let mut entered = Entered::open(handle, state)?;
         let (ola, _) = windowed(&mut entered)?;

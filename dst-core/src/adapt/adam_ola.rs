@@ -1,6 +1,6 @@
 //! Adam-OLA, exactly as Algorithm 2 of the paper.
 //!
-//! One evaluation of f and ∇f per iteration: what Algorithm 2 evaluates at x_{k+1} is kept for the next round.
+//! Each iteration evaluates f and ∇f once: the values that Algorithm 2 computes at x_{k+1} are kept for the next iteration.
 //! The sensitivity is truncated to one step, S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k), and α ← α − η·S_k whenever
 //! f_ref − f_{k+1} > ε_desc·(number of adaptations so far).
 
@@ -10,28 +10,28 @@ use crate::scalar::Scalar;
 use crate::slices::{all_finite, copy, dot, split_mut};
 use crate::system::objective::{Objective, Optimality};
 
-/// The parameters of Adam-OLA.
+/// Parameters of Adam-OLA.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct OlaConfig<S> {
-    /// Learning rate to start with, α₀.
+    /// Initial learning rate α₀.
     pub alpha: S,
     /// Decay of the first moment.
     pub beta1: S,
     /// Decay of the second moment.
     pub beta2: S,
-    /// ε_stab, the small number in Adam's denominator.
+    /// ε_stab, the small constant in Adam's denominator.
     pub stability: S,
     /// Adaptation rate η_adapt.
     pub eta: S,
-    /// ε_desc: the fall of f that triggers, per adaptation so far.
+    /// ε_desc: the decrease of f that triggers an adaptation, per adaptation so far.
     pub descent: S,
-    /// Converged when max |∇f| < tolerance, tested before each update. [`WindowedOla`](super::WindowedOla) does not look at it.
+    /// Convergence threshold: max |∇f| < tolerance, tested before each update. [`WindowedOla`](super::WindowedOla) ignores it.
     pub tolerance: S,
 }
 
 impl<S: Scalar> OlaConfig<S> {
-    /// β = (0.9, 0.999), ε_stab = 1e-8, tolerance 1e-4: what the paper uses.
+    /// Values of the paper: β = (0.9, 0.999), ε_stab = 1e-8, tolerance 1e-4.
     pub fn new(alpha: S, eta: S, descent: S) -> Self {
         Self {
             alpha,
@@ -44,7 +44,7 @@ impl<S: Scalar> OlaConfig<S> {
         }
     }
 
-    /// Refuses a number out of its range. Called when a run starts, too.
+    /// Checks that every number is in range. Also called when a run starts.
     pub fn check(&self) -> Result<(), Error> {
         finite(Argument::Hyperparameter, &[self.eta])?;
         in_range(
@@ -55,18 +55,18 @@ impl<S: Scalar> OlaConfig<S> {
     }
 }
 
-/// Where an adaptive run stands.
+/// Status of an adaptive run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum OlaStatus {
-    /// The budget of the call is used up.
+    /// The budget of the call is exhausted.
     Running,
     /// The gradient is below the tolerance.
     Converged,
 }
 
 impl OlaStatus {
-    /// Iterates until it has converged, at most `budget` times. The test comes before each iteration and after the last.
+    /// Iterates until convergence, at most `budget` times. Tests before each iteration and after the last.
     pub(super) fn within<T>(
         budget: usize,
         run: &mut T,
@@ -87,16 +87,16 @@ impl OlaStatus {
     }
 }
 
-/// Where an adaptation stands, apart from the vectors in its memory. Plain data: with it and the memory, moved or not,
-/// [`AdamOla::from_parts`] and [`WindowedOla::from_parts`](super::WindowedOla::from_parts) go on with the same bits.
+/// Scalars of an adaptive run; its vectors are in the memory. Plain data: from it and the memory, moved or not,
+/// [`AdamOla::from_parts`] and [`WindowedOla::from_parts`](super::WindowedOla::from_parts) continue with the same bits.
 #[derive(Clone, Copy, Debug)]
 pub struct OlaCursor<S> {
     pub(super) config: OlaConfig<S>,
     pub(super) alpha: S,
     pub(super) f: S,
-    /// The value that f has to fall from; NaN before the first evaluation.
+    /// Reference value for the decrease of f; NaN before the first evaluation.
     pub(super) f_ref: S,
-    /// β₁^k and β₂^k; used by Adam-OLA alone.
+    /// β₁^k and β₂^k; used only by Adam-OLA.
     powers: (S, S),
     pub(super) iterations: usize,
     pub(super) adaptations: usize,
@@ -104,7 +104,7 @@ pub struct OlaCursor<S> {
 }
 
 impl<S: Scalar> OlaCursor<S> {
-    /// Nothing evaluated yet.
+    /// Cursor before the first evaluation.
     pub fn new(config: OlaConfig<S>) -> Self {
         Self {
             config,
@@ -142,7 +142,7 @@ impl<S: Scalar> OlaCursor<S> {
 /// ```
 #[derive(Debug)]
 pub struct AdamOla<'m, S, O> {
-    /// All but the powers, which are those of the moments.
+    /// All scalars but the powers, which are in the moments.
     cursor: OlaCursor<S>,
     objective: O,
     x: &'m mut [S],
@@ -154,7 +154,7 @@ pub struct AdamOla<'m, S, O> {
 }
 
 impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
-    /// Entries of working memory: five vectors and what the objective asks for.
+    /// Entries of working memory: five vectors and the memory of the objective.
     pub fn memory_len(objective: &O) -> usize {
         let vectors = objective.dim().saturating_mul(5);
         vectors
@@ -162,7 +162,7 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
             .saturating_add(objective.scratch_len())
     }
 
-    /// Starts at x0; evaluates there once.
+    /// Starts at x0, with one evaluation.
     pub fn new(
         config: OlaConfig<S>,
         objective: O,
@@ -187,7 +187,7 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         Ok(ola)
     }
 
-    /// Goes on where [`cursor`](Self::cursor) was taken, with a memory of the same content.
+    /// Continues from [`cursor`](Self::cursor), with a memory of the same content.
     pub fn from_parts(
         cursor: OlaCursor<S>,
         objective: O,
@@ -228,7 +228,7 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         })
     }
 
-    /// Where the run stands, apart from its memory.
+    /// Scalars of the run, to continue it later.
     pub fn cursor(&self) -> OlaCursor<S> {
         OlaCursor {
             powers: self.moments.powers,
@@ -236,10 +236,10 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         }
     }
 
-    /// Makes at most `budget` iterations, one evaluation of f and ∇f each.
+    /// Makes at most `budget` iterations, each with one evaluation of f and ∇f.
     ///
-    /// The literal algorithm can diverge: that is [`Error::NonFinite`], with the iteration, and final. The counts and the
-    /// last finite α stay readable.
+    /// The literal algorithm can diverge. This gives [`Error::NonFinite`] with the iteration number, and the run cannot continue.
+    /// The counts and the last finite α remain readable.
     pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
         if let Some(error) = self.cursor.failed {
             return Err(error);
@@ -297,7 +297,7 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     pub fn gradient(&self) -> &[S] {
         self.gradient
     }
-    /// max |∇f(x_k)|; NaN if any entry is.
+    /// max |∇f(x_k)|; NaN if any entry is NaN.
     pub fn gradient_max(&self) -> S {
         Optimality::ResidualMax.value(self.cursor.f, self.gradient)
     }
@@ -305,11 +305,11 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     pub fn alpha(&self) -> S {
         self.cursor.alpha
     }
-    /// Iterations made.
+    /// Number of iterations.
     pub fn iterations(&self) -> usize {
         self.cursor.iterations
     }
-    /// Adaptations made.
+    /// Number of adaptations.
     pub fn adaptations(&self) -> usize {
         self.cursor.adaptations
     }

@@ -1,16 +1,16 @@
-//! Eigenvalues and eigenvectors of a symmetric 3 × 3 matrix, by Jacobi's rotations.
+//! Eigenvalues and eigenvectors of a symmetric 3 × 3 matrix by Jacobi rotations.
 //!
-//! Each rotation makes one entry off the diagonal zero; after a few rounds all are, to rounding. Slower than a
-//! closed form, and accurate for every matrix, also with equal or zero eigenvalues.
+//! Each rotation zeroes one off-diagonal entry; after a few rounds all are zero to rounding. Slower than a closed form, but
+//! accurate for every matrix, including those with equal or zero eigenvalues.
 
 use crate::scalar::Scalar;
 
-/// Rounds of three rotations; convergence is quadratic, so five are plenty.
+/// Rounds of three rotations; convergence is quadratic, so five are usually enough.
 const ROUNDS: usize = 10;
 
-/// Eigenvalues, and beside each its eigenvector of unit length; in no particular order.
+/// Eigenvalues, each with its unit eigenvector, in no particular order.
 ///
-/// `beside` holds the entries off the diagonal: those at (1, 2), (0, 2), (0, 1).
+/// `beside` holds the off-diagonal entries (1, 2), (0, 2), (0, 1).
 pub(super) fn eigen<S: Scalar>(diagonal: [S; 3], beside: [S; 3]) -> [(S, [S; 3]); 3] {
     let (one, zero) = (S::ONE, S::ZERO);
     let [mut d0, mut d1, mut d2] = diagonal;
@@ -42,7 +42,7 @@ pub(super) fn eigen<S: Scalar>(diagonal: [S; 3], beside: [S; 3]) -> [(S, [S; 3])
     [(d0, u0), (d1, u1), (d2, u2)]
 }
 
-/// Turns the plane of p and q so that a_pq becomes zero; `others` are a_rp and a_rq.
+/// Rotates the plane of p and q so that a_pq becomes zero; `others` are a_rp and a_rq.
 fn rotate<S: Scalar>(
     diagonal: (&mut S, &mut S),
     a_pq: &mut S,
@@ -52,7 +52,7 @@ fn rotate<S: Scalar>(
     if *a_pq == S::ZERO {
         return;
     }
-    // The smaller of the two angles. If the square overflows, the tangent is zero, as it should be.
+    // The smaller of the two angles. If the square overflows, the tangent is zero, which is correct.
     let cotangent = (*diagonal.1 - *diagonal.0) / (S::TWO * *a_pq);
     let tangent = S::ONE / (cotangent.abs() + (S::ONE + cotangent * cotangent).sqrt());
     let tangent = if cotangent < S::ZERO {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    /// A·u = λ·u and uᵀu = 1, and the λ are those expected.
+    /// Checks A·u = λ·u, uᵀu = 1 and the expected λ.
     fn check<S: Scalar>(d: [f64; 3], b: [f64; 3], mut expected: [f64; 3]) {
         let scale = d.iter().chain(&b).fold(0.0_f64, |s, a| s.max(a.abs()));
         let close = 16.0 * S::EPSILON.to_f64() * scale;

@@ -1,18 +1,18 @@
-//! G-OLA: Adam-OLA that cannot blow up, at the same price.
+//! G-OLA: Adam-OLA with a bounded learning rate, at the same cost.
 //!
-//! What goes wrong in the literal algorithm: S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k) is unbounded. Near the minimum along d_k
-//! the fall in the denominator vanishes, and α − η·S_k jumps to any value, also below zero: then f rises, the trigger
-//! never fires again, and nothing brings α back. A floor under α is no cure.
+//! The literal algorithm fails because S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k) is unbounded. Near the minimum along d_k the
+//! denominator vanishes, and α − η·S_k can take any value, even a negative one. Then f rises, the trigger never fires again, and
+//! α does not recover. A lower bound on α does not help.
 //!
-//! The dimensionless σ_k = α·S_k = ∂N/∂ln α is the natural signal. It is −1 while α is far too small (twice α, half the
-//! steps), 0 at the minimum along d_k, and runs to +∞ as the fall vanishes. Clipped and used on ln α it can do no harm:
+//! The dimensionless σ_k = α·S_k = ∂N/∂ln α is the natural signal. It is −1 while α is far too small (doubling α halves the
+//! steps), 0 at the minimum along d_k, and tends to +∞ as the decrease vanishes. Clipped and applied to ln α, it is safe:
 //!
 //! - σ ← ¼ if f rose, else clipped to \[−1, ¼\];
 //! - α ← α·exp(−rate·σ), kept inside \[1e-12, 1e6\], after every step;
-//! - to begin with, α doubles as long as σ < −½, and a step that raises f is taken back and tried again with α/10.
+//! - at the start, α doubles while σ < −½, and a step that raises f is undone and repeated with α/10.
 //!
-//! A step into infinity or NaN is taken back at any time. f need not fall in every step, and where Adam is close to
-//! instability it can burst for a while before α has come down; so the best point is kept, for [`best`](GuardedOla::best).
+//! A step to infinity or NaN is always undone. f need not fall in every step: near instability, Adam can diverge for a while
+//! before α has come down. The best point is therefore kept; see [`best`](GuardedOla::best).
 
 use super::OlaStatus;
 use super::moments::{Moments, in_range};
@@ -21,25 +21,25 @@ use crate::scalar::Scalar;
 use crate::slices::{all_finite, copy, dot, split_mut};
 use crate::system::objective::{Objective, Optimality};
 
-/// Whatever α₀ is, α never moves out of these bounds.
+/// Bounds of α, for every α₀.
 const LEAST: f64 = 1e-12;
 const MOST: f64 = 1e6;
 
-/// The parameters of G-OLA. One setting served every data set it was tried on.
+/// Parameters of G-OLA. One setting worked for every data set tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct GuardedConfig<S> {
-    /// Learning rate to start with, α₀; found in a few steps if it is far off.
+    /// Initial learning rate α₀; if it is far off, a few steps correct it.
     pub alpha: S,
     /// Decay of the first moment.
     pub beta1: S,
     /// Decay of the second moment.
     pub beta2: S,
-    /// The small number in Adam's denominator.
+    /// Small constant in Adam's denominator.
     pub stability: S,
     /// Change of ln α per unit of σ.
     pub rate: S,
-    /// Converged when max |∇f| < tolerance, tested before each update.
+    /// Convergence threshold: max |∇f| < tolerance, tested before each update.
     pub tolerance: S,
 }
 
@@ -65,9 +65,9 @@ impl<S: Scalar> GuardedConfig<S> {
     }
 }
 
-/// Adam with a guarded learning rate.
+/// Adam with a bounded learning rate.
 ///
-/// A type of its own beside [`AdamOla`](super::AdamOla): who wants the literal algorithm does not pay for the guard.
+/// A separate type beside [`AdamOla`](super::AdamOla): the literal algorithm does not pay for the guard.
 ///
 /// ```
 /// use dst_core::adapt::{GuardedConfig, GuardedOla, OlaStatus};
@@ -103,19 +103,19 @@ pub struct GuardedOla<'m, S, O> {
     scratch: &'m mut [S],
     alpha: S,
     f: S,
-    /// The best point that was left upwards, and f there.
+    /// The best point from which f rose, and f there.
     low: &'m mut [S],
     f_low: S,
-    /// α is still looked for.
+    /// True while the initial search for α goes on.
     warming_up: bool,
-    /// The last step was taken back: its direction still holds.
+    /// True if the last step was undone; its direction is still valid.
     again: bool,
     iterations: usize,
     adaptations: usize,
 }
 
 impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
-    /// Entries of working memory: eight vectors and what the objective asks for.
+    /// Entries of working memory: eight vectors and the memory of the objective.
     pub fn memory_len(objective: &O) -> usize {
         let vectors = objective.dim().saturating_mul(8);
         vectors
@@ -123,7 +123,7 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
             .saturating_add(objective.scratch_len())
     }
 
-    /// Starts at x0; evaluates there once.
+    /// Starts at x0, with one evaluation.
     pub fn new(
         config: GuardedConfig<S>,
         objective: O,
@@ -172,9 +172,9 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
         })
     }
 
-    /// Makes at most `budget` iterations, one evaluation of f and ∇f each. A step that is taken back counts.
+    /// Makes at most `budget` iterations, each with one evaluation of f and ∇f. A step that is undone counts.
     ///
-    /// [`Error::NonFinite`] only if the direction itself is not finite: gradients whose squares overflow.
+    /// Returns [`Error::NonFinite`] only if the direction itself is not finite, because squared gradients overflow.
     pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
         OlaStatus::within(budget, self, Self::is_converged, Self::iterate)
     }
@@ -207,7 +207,7 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
         self.again = !finite || (self.warming_up && f > self.f);
         if self.again {
             self.set_alpha(self.alpha / S::from_f64(10.0));
-            // Nothing smaller is to be tried.
+            // α cannot go below its lower bound.
             self.warming_up = self.warming_up && self.alpha > S::from_f64(LEAST);
             return Ok(());
         }
@@ -216,12 +216,12 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
         } else {
             S::INFINITY
         };
-        // An f that has not moved at all says that α is too small to be seen.
+        // If f has not changed at all, α is too small to have an effect.
         self.warming_up = self.warming_up && (sigma < -S::HALF || f == self.f);
         if self.warming_up {
             self.set_alpha(S::TWO * self.alpha);
         } else {
-            // Of two numbers the smaller: a NaN, which 0/0 would give, becomes ¼.
+            // `min` ignores NaN, so the NaN of 0/0 becomes ¼.
             let sigma = sigma.min(S::from_f64(0.25)).max(-S::ONE);
             self.set_alpha(self.alpha * (-self.config.rate * sigma).exp());
         }
@@ -248,7 +248,7 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
     pub fn value(&self) -> S {
         self.f
     }
-    /// The point with the least f so far, and f there.
+    /// Point with the least f so far, and f there.
     pub fn best(&self) -> (&[S], S) {
         if self.f <= self.f_low {
             (self.x, self.f)
@@ -268,11 +268,11 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
     pub fn alpha(&self) -> S {
         self.alpha
     }
-    /// Iterations made.
+    /// Number of iterations.
     pub fn iterations(&self) -> usize {
         self.iterations
     }
-    /// Changes of α so far.
+    /// Number of changes of α.
     pub fn adaptations(&self) -> usize {
         self.adaptations
     }

@@ -1,17 +1,16 @@
-//! Online adaptation: change the learning rate while the algorithm runs, by the sensitivity of its stopping time.
+//! Online adaptation: changes the learning rate during the run, using the sensitivity of the stopping time.
 //!
-//! When f has fallen by more than a threshold since the last adaptation, that fall is a stop; its time N depends
-//! on the learning rate α, and α moves against ∂N/∂α. [`AdamOla`] is the paper's Algorithm 2, which keeps the last
-//! step of that dependence only. [`WindowedOla`] backpropagates from the trigger to the last adaptation, through the same
-//! engine as everything else.
+//! A decrease of f by more than a threshold since the last adaptation counts as a stop. Its time N depends on the learning rate
+//! α, and α moves against ∂N/∂α. [`AdamOla`] is the paper's Algorithm 2, which keeps only the last step of that dependence.
+//! [`WindowedOla`] backpropagates from the trigger to the last adaptation, with the same engine as every other gradient.
 //!
-//! Both are literal: nothing keeps α positive or the iteration stable. Two variants mend that:
+//! Both are literal: nothing keeps α positive or the iteration stable. Two variants add safeguards:
 //!
 //! | | adapts | per iteration | |
 //! |---|---|---|---|
-//! | [`AdamOla`] | α | 1 gradient | Algorithm 2, to the letter |
+//! | [`AdamOla`] | α | 1 gradient | Algorithm 2, literally |
 //! | [`WindowedOla`] | α | 1 gradient + the backward sweep of a window | the exact ∂N/∂α |
-//! | [`GuardedOla`], G-OLA | ln α | 1 gradient | finite from every α₀; what goes wrong otherwise is told there |
+//! | [`GuardedOla`], G-OLA | ln α | 1 gradient | finite from every α₀; its page explains why the literal algorithm fails |
 //! | [`NewtonOla`], N-OLA | α, β₁ and momentum at once | 1 gradient + 2 Hessian-vector products | sets ∂N/∂θ to zero by a Newton step: in effect preconditioned nonlinear conjugate gradients |
 
 mod adam_ola;

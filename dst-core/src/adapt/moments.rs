@@ -3,7 +3,7 @@
 use crate::error::{Argument, Error};
 use crate::scalar::Scalar;
 
-/// m and v with their decays.
+/// Moments m and v with their decay factors.
 #[derive(Debug)]
 pub(super) struct Moments<'m, S> {
     pub(super) m: &'m mut [S],
@@ -16,7 +16,7 @@ pub(super) struct Moments<'m, S> {
 }
 
 impl<'m, S: Scalar> Moments<'m, S> {
-    /// Both at zero.
+    /// Moments at zero.
     pub(super) fn new((m, v): (&'m mut [S], &'m mut [S]), betas: [S; 2], stability: S) -> Self {
         m.fill(S::ZERO);
         v.fill(S::ZERO);
@@ -31,7 +31,7 @@ impl<'m, S: Scalar> Moments<'m, S> {
         }
     }
 
-    /// Takes in a gradient; gives m̂ᵢ and √v̂ᵢ + ε of each coordinate, whose quotient is Adam's direction.
+    /// Updates the moments with a gradient and yields m̂ᵢ and √v̂ᵢ + ε for each coordinate; their quotient is Adam's direction.
     pub(super) fn update<'a>(&'a mut self, gradient: &'a [S]) -> impl Iterator<Item = (S, S)> + 'a {
         let &mut Self {
             beta1,
@@ -51,7 +51,7 @@ impl<'m, S: Scalar> Moments<'m, S> {
     }
 }
 
-/// The ranges of hyperparameters; asked this way round, a NaN is out of range.
+/// True if the hyperparameters are in range. Written so that a NaN is out of range.
 pub(super) fn in_range<S: Scalar>(
     alpha: S,
     betas: [S; 2],

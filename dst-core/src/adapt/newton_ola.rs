@@ -1,16 +1,16 @@
-//! N-OLA: the stopping time made stationary in α, β₁ and a momentum at once.
+//! N-OLA: makes the stopping time stationary in α, β₁ and a momentum coefficient simultaneously.
 //!
-//! Adam's direction d = m̂/s, with s = √v̂ + ε, mixes the preconditioned gradient q = g/s with older ones; its step length is α
-//! and its memory β₁. Take both, and a heavy-ball term γ, as parameters of one step:
+//! Adam's direction d = m̂/s, with s = √v̂ + ε, mixes the preconditioned gradient q = g/s with older ones; α is its step length
+//! and β₁ its memory. N-OLA treats both, and a heavy-ball term γ, as parameters of one step:
 //!
-//! x⁺ = x + Bθ, B = \[−d, −q, x − x₋\] with columns of unit length. The one-step sensitivity of the stopping time is
-//! ∂N/∂θ = −Bᵀ∇f(x⁺)/(f(x⁺) − f(x)), the S_k of [`AdamOla`](super::AdamOla) for three parameters. Instead of moving θ a
-//! little against it, one Newton step sets it to zero: with A = BᵀHB, θ = −A⁻¹Bᵀg.
+//! x⁺ = x + Bθ, B = \[−d, −q, x − x₋\] with unit columns. The one-step sensitivity of the stopping time is ∂N/∂θ =
+//! −Bᵀ∇f(x⁺)/(f(x⁺) − f(x)), the S_k of [`AdamOla`](super::AdamOla) for three parameters. Instead of a small move of θ against
+//! it, one Newton step sets it to zero: θ = −A⁻¹Bᵀg with A = BᵀHB.
 //!
-//! Called by its name this is a **preconditioned nonlinear conjugate gradient method** (a subspace Newton step over gradient and momentum), reached
-//! from the stopping time. Two Hessian-vector products per iteration pay for it; the third column's product is the change of
-//! the gradient, which is known. A is symmetrised, its eigenvalues taken by their size and shifted by λ, which grows when a
-//! trial does not lower f enough and falls when one does. α₀ matters for the first step only.
+//! This is a **preconditioned nonlinear conjugate gradient method** (a subspace Newton step over gradient and momentum), derived
+//! from the stopping time. It costs two Hessian-vector products per iteration; the product for the third column is the known
+//! change of the gradient. A is symmetrised; its eigenvalues are replaced by their absolute values and shifted by λ, which grows
+//! when a trial does not lower f enough and shrinks when one does. α₀ affects the first step only.
 
 use super::OlaStatus;
 use super::eigen::eigen;
@@ -20,19 +20,19 @@ use crate::scalar::Scalar;
 use crate::slices::{add_scaled, all_finite, copy, dot, split, split_mut};
 use crate::system::objective::{Objective, Optimality};
 
-/// The parameters of N-OLA. One setting served every data set it was tried on.
+/// Parameters of N-OLA. One setting worked for every data set tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct NewtonConfig<S> {
-    /// Length of the first step along Adam's direction; if f does not fall there, Newton decides that one too.
+    /// Length of the first step along Adam's direction; if f does not fall there, a Newton step replaces it.
     pub alpha: S,
     /// Decay of the first moment.
     pub beta1: S,
     /// Decay of the second moment.
     pub beta2: S,
-    /// The small number in Adam's denominator.
+    /// Small constant in Adam's denominator.
     pub stability: S,
-    /// Converged when max |∇f| < tolerance, tested before each update.
+    /// Convergence threshold: max |∇f| < tolerance, tested before each update.
     pub tolerance: S,
 }
 
@@ -57,7 +57,7 @@ impl<S: Scalar> NewtonConfig<S> {
     }
 }
 
-/// f as a function of θ near x: slope and curvature along A's eigenvectors.
+/// Model of f as a function of θ near x: slope, and curvature along A's eigenvectors.
 #[derive(Clone, Copy, Debug)]
 struct Model<S> {
     /// Bᵀg
@@ -80,9 +80,9 @@ impl<S: Scalar> Model<S> {
     }
 }
 
-/// Adam whose step length, memory and momentum are chosen anew in each iteration.
+/// Adam with step length, memory and momentum chosen anew in each iteration.
 ///
-/// Its use is that of [`GuardedOla`](super::GuardedOla).
+/// Used like [`GuardedOla`](super::GuardedOla).
 #[derive(Debug)]
 pub struct NewtonOla<'m, S, O> {
     config: NewtonConfig<S>,
@@ -90,12 +90,12 @@ pub struct NewtonOla<'m, S, O> {
     moments: Moments<'m, S>,
     x: &'m mut [S],
     gradient: &'m mut [S],
-    /// The trial point; once it is accepted, the point before.
+    /// Trial point; after it is accepted, the previous point.
     trial: &'m mut [S],
     trial_gradient: &'m mut [S],
-    /// The three columns of B, one behind the other.
+    /// The three columns of B, stored consecutively.
     basis: &'m mut [S],
-    /// H times the first two, and what stands for H times the third.
+    /// H times the first two columns, and the substitute for H times the third.
     products: &'m mut [S],
     tape: &'m mut [S],
     scratch: &'m mut [S],
@@ -103,7 +103,7 @@ pub struct NewtonOla<'m, S, O> {
     alpha: S,
     /// λ
     shift: S,
-    /// The model that the last trial was taken from, if that was refused.
+    /// Model of the last trial, if that trial was rejected.
     model: Option<Model<S>>,
     /// ‖d‖
     length: S,
@@ -113,7 +113,7 @@ pub struct NewtonOla<'m, S, O> {
 }
 
 impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
-    /// Entries of working memory: twelve vectors and what the objective asks for.
+    /// Entries of working memory: twelve vectors and the memory of the objective.
     pub fn memory_len(objective: &O) -> usize {
         let vectors = objective.dim().saturating_mul(12);
         vectors
@@ -121,7 +121,7 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
             .saturating_add(objective.scratch_len())
     }
 
-    /// Starts at x0; evaluates there once.
+    /// Starts at x0, with one evaluation.
     pub fn new(
         config: NewtonConfig<S>,
         objective: O,
@@ -172,9 +172,9 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
         })
     }
 
-    /// Makes at most `budget` trials, one evaluation of f and ∇f each and, after an accepted one, two Hessian-vector products.
+    /// Makes at most `budget` trials: each evaluates f and ∇f once, and an accepted one adds two Hessian-vector products.
     ///
-    /// [`Error::NonFinite`] if the model is not finite: gradients or products that overflow.
+    /// Returns [`Error::NonFinite`] if the model is not finite, because gradients or products overflow.
     pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
         OlaStatus::within(budget, self, Self::is_converged, Self::iterate)
     }
@@ -235,7 +235,7 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
         Ok(())
     }
 
-    /// Takes in ∇f(x_k) and writes the columns of B, and the change of ∇f in place of the third's product.
+    /// Updates the moments with ∇f(x_k), writes the columns of B, and the change of ∇f as the product of the third.
     fn columns(&mut self) {
         let dim = self.x.len();
         let started = self.adaptations > 0;
@@ -250,7 +250,7 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
             *p = x - before;
         }
         if !started {
-            // Nothing is behind x0: Adam's direction is the gradient's, and nothing has moved.
+            // At x0 there is no previous point: Adam's direction is that of the gradient, and the momentum column is zero.
             q.fill(S::ZERO);
             p.fill(S::ZERO);
         }
@@ -268,7 +268,7 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
         }
     }
 
-    /// The model of f at x_k, by two Hessian-vector products.
+    /// Model of f at x_k, from two Hessian-vector products.
     fn fit(&mut self) -> Result<Model<S>, Error> {
         let two = self.x.len().saturating_mul(2);
         let (products, _) = split_mut(self.products, two);
@@ -297,7 +297,7 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
             largest = largest.max(*curvature);
         }
         if largest == S::ZERO {
-            // A plane: as far as the first step went, α₀·‖d‖.
+            // No curvature: the step is as long as the first one, α₀·‖d‖.
             largest = dot(&slope, &slope).sqrt() / (self.config.alpha * self.length);
         }
         let least = S::from_f64(1e-12) * largest;
@@ -335,30 +335,30 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
     pub fn gradient_max(&self) -> S {
         Optimality::ResidualMax.value(self.f, self.gradient)
     }
-    /// How far the last accepted step went along Adam's direction, in units of that direction: what α is in Adam.
+    /// Length of the last accepted step along Adam's direction, in units of that direction: the equivalent of Adam's α.
     pub fn alpha(&self) -> S {
         self.alpha
     }
-    /// Trials made.
+    /// Number of trials.
     pub fn iterations(&self) -> usize {
         self.iterations
     }
-    /// Trials accepted.
+    /// Number of accepted trials.
     pub fn adaptations(&self) -> usize {
         self.adaptations
     }
-    /// Hessian-vector products made.
+    /// Number of Hessian-vector products.
     pub fn products(&self) -> usize {
         self.products_made
     }
 }
 
-/// The columns of a matrix with `dim` rows, stored one behind the other.
+/// Columns of a matrix with `dim` rows, stored consecutively.
 fn columns_of<S>(matrix: &[S], dim: usize) -> impl Iterator<Item = &[S]> {
     matrix.chunks_exact(dim.max(1))
 }
 
-/// Scales to unit length, and returns the length before; a zero vector stays.
+/// Scales to unit length and returns the original length; a zero vector is unchanged.
 fn normalise<S: Scalar>(v: &mut [S]) -> S {
     let length = dot(v, v).sqrt();
     if length > S::ZERO {

@@ -1,9 +1,9 @@
 //! The multi-step window: backpropagation from the trigger to the last adaptation.
 //!
-//! Between two adaptations Adam is a run of the engine on z = (x, m, v) with θ = (α, β₁, β₂) and h = 1, stopped at
-//! the first f(x) < f_ref − ε_desc·(adaptations so far): the trigger of Algorithm 2 *is* a stopping criterion. Its
-//! adjoint, over checkpoints, gives ∂N/∂α through every step of the window, and α ← α − η·∂N/∂α. Truncated to one step
-//! this is S_k of [`AdamOla`](super::AdamOla).
+//! Between two adaptations, Adam is a run of the engine on z = (x, m, v) with θ = (α, β₁, β₂) and h = 1. It stops at the first
+//! f(x) < f_ref − ε_desc·(adaptations so far): the trigger of Algorithm 2 *is* a stopping criterion. The adjoint, over
+//! checkpoints, gives ∂N/∂α through every step of the window, and α ← α − η·∂N/∂α. Truncated to one step, this is S_k of
+//! [`AdamOla`](super::AdamOla).
 
 use super::adam_ola::{OlaConfig, OlaCursor};
 use crate::error::{Argument, Error, exact};
@@ -19,32 +19,32 @@ pub const fn windowed_state_len(dim: usize) -> usize {
     dim.saturating_mul(3)
 }
 
-/// What one window did.
+/// Outcome of one window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Window<S> {
-    /// f fell far enough: α was adapted.
+    /// f fell by the threshold and α was adapted.
     Adapted {
         /// Steps since the window began.
         steps: usize,
         /// ∂N/∂α over the window.
         sensitivity: S,
     },
-    /// f fell far enough, but too flatly for a derivative: α stays.
+    /// f fell by the threshold, but the crossing is too flat for a derivative: α is unchanged.
     Flat {
         /// Steps since the window began.
         steps: usize,
     },
-    /// The budget came first; the next window begins here, with the same threshold.
+    /// The budget ran out first; the next window begins here, with the same threshold.
     Open {
         /// Steps since the window began.
         steps: usize,
     },
 }
 
-/// Adam whose learning rate is adapted by the exact sensitivity of each window.
+/// Adam with a learning rate adapted by the exact sensitivity of each window.
 ///
-/// Each call takes its working memory from the caller, who may use it for other things in between.
+/// Each call borrows its working memory; the caller may use it for other purposes in between.
 #[derive(Debug)]
 pub struct WindowedOla<'z, S, O> {
     cursor: OlaCursor<S>,
@@ -71,7 +71,7 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
         Ok(ola)
     }
 
-    /// Goes on where [`cursor`](Self::cursor) was taken, with a `z` of the same content.
+    /// Continues from [`cursor`](Self::cursor), with a `z` of the same content.
     pub fn from_parts(
         cursor: OlaCursor<S>,
         objective: O,
@@ -92,19 +92,19 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
         })
     }
 
-    /// Where the run stands, apart from its vectors.
+    /// Scalars of the run, to continue it later.
     pub fn cursor(&self) -> OlaCursor<S> {
         self.cursor
     }
 
-    /// The system that a window runs, to size the memory: `method().dims()`.
+    /// System that a window runs; `method().dims()` gives the size of the memory.
     pub fn method(&self) -> &Adam<O, S> {
         &self.method
     }
 
-    /// Runs one window: at most `budget` iterations, then, if it triggered, the backward sweep and the adaptation.
-    /// α, f and the state are updated together, or, if an error comes, not at all. Each window looks at its first point
-    /// again: one evaluation more than iterations.
+    /// Runs one window: at most `budget` iterations and, if it triggers, the backward sweep and the adaptation. On an error, α, f
+    /// and the state are all unchanged. Each window evaluates its first point again, which is one evaluation more than
+    /// iterations.
     pub fn advance<M: Workspace<S> + ?Sized>(
         &mut self,
         budget: usize,
@@ -127,7 +127,7 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
                 .from_time(time)
         };
         if f_ref.is_nan() {
-            // Nothing has been evaluated yet: look at x0 without a step.
+            // No evaluation yet: evaluate at x0 without a step.
             let problem = plan(-S::MAX, 0).on(&self.method, &theta, self.z)?;
             problem.start(memory)?;
             f_ref = problem.advance(memory, 0)?.iterate().criterion;
@@ -162,7 +162,7 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
         Ok(self.close(state, f_ref, f, window))
     }
 
-    /// Takes over what a window has found.
+    /// Stores the outcome of a window.
     fn close(&mut self, state: &[S], f_ref: S, f: S, window: Window<S>) -> Window<S> {
         copy(self.z, state);
         let cursor = &mut self.cursor;
@@ -199,11 +199,11 @@ impl<'z, S: Scalar, O: Objective<S>> WindowedOla<'z, S, O> {
     pub fn alpha(&self) -> S {
         self.cursor.alpha
     }
-    /// Iterations made.
+    /// Number of iterations.
     pub fn iterations(&self) -> usize {
         self.cursor.iterations
     }
-    /// Adaptations made.
+    /// Number of adaptations.
     pub fn adaptations(&self) -> usize {
         self.cursor.adaptations
     }

@@ -1,27 +1,26 @@
-//! The binomial numbers of optimal reversal (Griewank and Walther).
+//! Binomial coefficients of optimal reversal (Griewank and Walther).
 //!
-//! With `a` slots, one of which holds the first state, `beta(a, r) = C(a + r, a)` steps can be
-//! reversed when no step is advanced over more than `r` times. The least number of advances that
-//! reverses `l` steps is therefore
+//! With `a` slots, one of which holds the first state, `beta(a, r) = C(a + r, a)` steps can be reversed if no step is advanced
+//! over more than `r` times. The least number of advances that reverses `l` steps is therefore
 //!
 //! ```text
 //! t(l, a) = sum over q >= 0 of max(0, l - beta(a, q)) = r l - C(a + r, r - 1),
 //! ```
 //!
-//! with `r` the least number such that `l <= beta(a, r)`: the `q`-th repetition is paid by all
-//! steps but the `beta(a, q)` that need only `q`. It is convex in `l`, with slope `r`.
+//! where `r` is the least number with `l <= beta(a, r)`: all steps need the `q`-th repetition except the `beta(a, q)` steps that
+//! need only `q`. The sum is convex in `l`, with slope `r`.
 //!
-//! Counts are `usize`: 32 bits serve a small machine better than 64, and no run there takes 2^32
-//! steps. Every function is exact or saturates at `usize::MAX`, for all arguments, in at most a few hundred
-//! multiplications (a search over `r` by doubling and halving, never a walk).
+//! Counts are `usize`: on a small machine 32 bits are cheaper than 64, and no run there takes 2^32 steps. Every function is exact
+//! or saturates at `usize::MAX`, for all arguments, in at most a few hundred multiplications: the search over `r` doubles and
+//! halves.
 
-/// Wide enough for a product of two counts.
+/// Integer wide enough for a product of two counts.
 #[cfg(target_pointer_width = "64")]
 type Wide = u128;
 #[cfg(not(target_pointer_width = "64"))]
 type Wide = u64;
 
-/// `C(s + r, s)`: the longest run that `s` slots reverse with at most `r` repetitions of a step.
+/// Length of the longest run that `s` slots reverse with at most `r` repetitions of a step: `C(s + r, s)`.
 ///
 /// Saturates at `usize::MAX`.
 #[must_use]
@@ -29,8 +28,8 @@ pub const fn beta(s: usize, r: usize) -> usize {
     let (few, many) = if s < r { (s, r) } else { (r, s) };
     let mut b: usize = 1;
     let mut i: usize = 0;
-    // The running product C(many + i, i) is an integer, so that the division is exact; it at
-    // least doubles each time, so that there are few rounds.
+    // The running product C(many + i, i) is an integer, so the division is exact. It at least doubles each time, so there are few
+    // rounds.
     while i < few && b < usize::MAX {
         i += 1;
         b = match many.checked_add(i) {
@@ -41,7 +40,7 @@ pub const fn beta(s: usize, r: usize) -> usize {
     b
 }
 
-/// The least `r` with `l <= beta(a, r)`: how often some step of `l` is advanced over.
+/// The least `r` with `l <= beta(a, r)`: the largest number of times that any of `l` steps is advanced over.
 ///
 /// `usize::MAX` if there is none (`a = 0` and `l > 1`).
 #[must_use]
@@ -54,15 +53,15 @@ pub const fn repetitions(l: usize, a: usize) -> usize {
     }
 }
 
-/// `t(l, a)`: the least number of advances that reverse `l` steps from their first state with `a`
-/// slots, that state's included. Saturates.
+/// The least number of advances that reverse `l` steps from their first state with `a` slots, including the slot of that state:
+/// `t(l, a)`. Saturates.
 #[must_use]
 pub const fn advances(l: usize, a: usize) -> usize {
     cost(l, a, 0).0
 }
 
-/// The least number of forward steps, those of the first sweep included, of a run of `n` steps
-/// whose length is known beforehand, reversed with `s` slots and the last state but one at hand.
+/// The least number of forward steps, including the first sweep, to reverse a run of known length `n` with `s` slots when the
+/// last state but one is available.
 #[must_use]
 pub const fn optimum(n: usize, s: usize) -> usize {
     if n == 0 {
@@ -72,11 +71,10 @@ pub const fn optimum(n: usize, s: usize) -> usize {
     }
 }
 
-/// How far to advance from the first of `l` steps before the next state is stored, when `a`
-/// slots (the first state's included) are at hand: a place of least cost.
+/// Steps to advance from the first of `l` steps before the next state is stored, with `a` slots (including that of the first
+/// state): a split of least cost.
 ///
-/// At most `l - 1`, which leads to the last step's state, and equal to it if there is no slot
-/// to store anything (`a <= 1`).
+/// At most `l - 1`, the state of the last step; equal to it if no slot is free (`a <= 1`).
 #[must_use]
 pub const fn split(l: usize, a: usize) -> usize {
     if l <= 1 {
@@ -92,8 +90,8 @@ pub const fn split(l: usize, a: usize) -> usize {
 /// [`split`] for known `lower = beta(a, r - 1)` and `beside = beta(a - 1, r - 1)`.
 #[inline]
 pub(super) const fn split_at(l: usize, lower: usize, beside: usize) -> usize {
-    // The first part must manage with r - 1 further repetitions; the second is not made shorter
-    // than what r - 1 repetitions give for nothing.
+    // The first part must need at most r - 1 further repetitions. The second part is at least as long as r - 1 repetitions allow
+    // at no extra cost.
     let m = if l - beside < lower {
         l - beside
     } else {
@@ -114,8 +112,8 @@ pub(super) const fn scale(x: usize, num: usize, den: usize) -> usize {
     }
 }
 
-/// [`scale`] for products too wide: by hand, since this is rare, and a division of twice the width is
-/// a large routine on a small machine.
+/// [`scale`] for products that are too wide. Long division by hand: the case is rare, and a double-width division is a large
+/// routine on a small machine.
 #[cold]
 const fn scale_wide(x: usize, num: usize, den: usize) -> usize {
     let product = x as Wide * num as Wide;
@@ -125,7 +123,7 @@ const fn scale_wide(x: usize, num: usize, den: usize) -> usize {
     }
     let mut i = 0;
     while i < usize::BITS {
-        // Quotient bits enter `digits` on the right as those of the product leave on the left.
+        // Quotient bits enter `digits` on the right as product bits leave on the left.
         let carry = rest >> (usize::BITS - 1) == 1;
         rest = rest << 1 | digits >> (usize::BITS - 1);
         digits <<= 1;
@@ -138,7 +136,7 @@ const fn scale_wide(x: usize, num: usize, den: usize) -> usize {
     digits
 }
 
-/// `(t(l, a), r(l, a))` for any arguments, looked for around `r = near`.
+/// `(t(l, a), r(l, a))` for any arguments; the search starts at `r = near`.
 pub(super) const fn cost(l: usize, a: usize, near: usize) -> (usize, usize) {
     if l <= 1 {
         return (0, 0);
@@ -150,7 +148,7 @@ pub(super) const fn cost(l: usize, a: usize, near: usize) -> (usize, usize) {
         // l (l - 1) / 2, halving the even factor.
         return ((l / 2).saturating_mul(l - 1 + l % 2), l - 1);
     }
-    // From here on b = beta(a, r - 1). A few steps to either side usually do.
+    // From here on b = beta(a, r - 1). A few steps in either direction are usually enough.
     let mut r = if near == 0 { search(l, a, 0) } else { near };
     let mut b = beta(a, r - 1);
     let mut tries = 0;
@@ -172,8 +170,8 @@ pub(super) const fn cost(l: usize, a: usize, near: usize) -> (usize, usize) {
             b = beta(a, r - 1);
         }
     }
-    // C(a + r, r - 1) = beta(a, r - 1) (a + r) / (a + 1), where beta(a, r - 1) < l is exact. If it
-    // does not fit, t, which is larger, does not either.
+    // C(a + r, r - 1) = beta(a, r - 1) (a + r) / (a + 1), where beta(a, r - 1) < l is exact. If it overflows, so does t, which is
+    // larger.
     let saved = scale(b, a.saturating_add(r), a.saturating_add(1));
     let t = (r as Wide * l as Wide).saturating_sub(saved as Wide);
     if saved == usize::MAX || t > usize::MAX as Wide {
@@ -183,7 +181,7 @@ pub(super) const fn cost(l: usize, a: usize, near: usize) -> (usize, usize) {
     }
 }
 
-/// Terms of the sum for `t` that a [`Row`] holds: repetitions up to this need no division.
+/// Terms of the sum for `t` that a [`Row`] holds: repetitions up to this number need no division.
 const TERMS: usize = 4;
 
 /// `beta(a, 1..)` for one `a`: Pascal's triangle, read row by row.
@@ -200,7 +198,7 @@ impl Row {
         let (mut terms, mut b, mut q) = ([0; TERMS], 1usize, 0);
         for term in &mut terms {
             q += 1;
-            // An overflow before the division stands for a run that never ends.
+            // An overflow before the division stands for an unlimited run length.
             let product = b.checked_mul(a.saturating_add(q));
             b = product.and_then(|p| p.checked_div(q)).unwrap_or(usize::MAX);
             *term = b;
@@ -238,7 +236,7 @@ impl Row {
         {
             return cost(l, self.a, near);
         }
-        // The sum of the module's head, without branches or a loop.
+        // The sum in the module documentation, without branches or a loop.
         let [b1, b2, b3, _] = self.terms;
         let t = l.saturating_sub(1)
             + l.saturating_sub(b1)
@@ -250,7 +248,7 @@ impl Row {
     }
 }
 
-/// The least `r` with `l <= beta(a, r)`, for `a > 0`, looked for around `near`.
+/// The least `r` with `l <= beta(a, r)`, for `a > 0`; the search starts at `near`.
 const fn search(l: usize, a: usize, near: usize) -> usize {
     // Invariant once bracketed: beta(a, low) < l <= beta(a, high).
     let (mut low, mut high);

@@ -1,10 +1,9 @@
-//! Online checkpointing: reversing a run whose length is not known in advance, in little memory.
+//! Online checkpointing: reverses a run of unknown length in little memory.
 //!
-//! A run `x_0 -> x_1 -> ... -> x_n` stops when it stops; then its steps are to be reversed, last
-//! first, and reversing step `k` needs `x_k`. With slots for `s` states some states have to be
-//! computed again. A [`Schedule`] decides during the run which states to store, and a
-//! [`Reversal`] then says what to load, advance, store and reverse. Neither touches a state: they
-//! are the accounting, integers only, over marks that the caller owns (one [`Mark`] per slot).
+//! A run `x_0 -> x_1 -> ... -> x_n` stops at an `n` that is not known in advance. Its steps are then reversed, last first, and
+//! reversing step `k` needs `x_k`. With slots for `s` states, some states have to be recomputed. A [`Schedule`] decides during
+//! the run which states to store; a [`Reversal`] then lists the states to load, advance, store and reverse. Both do integer
+//! accounting only, on marks that the caller owns (one [`Mark`] per slot), and never touch a state.
 //!
 //! ```
 //! # use dst_core::checkpoint::{Action, Mark, Schedule};
@@ -14,7 +13,7 @@
 //! let mut schedule = Schedule::new(marks.len());
 //! let (mut n, mut previous, mut x) = (0, 0, 7);
 //! while x < 1_000_000 {
-//!     // x_{n-1} is about to be lost: the last moment to store it.
+//!     // x_{n-1} is about to be overwritten: store it now.
 //!     if schedule.next_save() < n {
 //!         slots[schedule.save(&mut marks)] = previous;
 //!     }
@@ -33,13 +32,12 @@
 //! }
 //! ```
 //!
-//! # How good it is
+//! # Efficiency
 //!
-//! No online rule is optimal at every length. Forward steps in all, as a multiple of the least
-//! number possible had the length been known ([`optimum`]), over *all* lengths from 30 to 10 000.
-//! *Late* is as above, and what [`Problem::advance`](crate::Problem::advance) does: `x_k` is stored just before step `k + 1`
-//! is run. *Early* is before step `k`, for callers who keep no previous state, and costs a run that
-//! stops there.
+//! No online rule is optimal at every length. The table gives the total number of forward steps divided by the least possible
+//! number for a known length ([`optimum`]), over *all* lengths from 30 to 10 000. *Late* is as above, and as in
+//! [`Problem::advance`](crate::Problem::advance): `x_k` is stored just before step `k + 1` is run. *Early* stores it before step
+//! `k`, for callers that keep no previous state; it costs more if the run stops there.
 //!
 //! | slots | late: mean | max | early: mean | max |
 //! |---|---|---|---|---|
@@ -70,28 +68,26 @@ pub use store::{Slots, Store, StoreFault};
 #[cfg(test)]
 mod tests;
 
-/// One checkpoint: the step whose state is stored, its slot, and what is remembered of the
-/// segment that starts there.
+/// One checkpoint: the step of the stored state, its slot, and data of the segment that starts there.
 ///
-/// The schedule needs one for each slot; it does the accounting only, the states are yours.
+/// The schedule needs one per slot. A mark is accounting only; the caller stores the states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The step whose state the slot holds.
+    /// Step of the state in the slot.
     step: usize,
-    /// Forward: the advances `t` that reverse the segment. Reversal: `beta(a, reps - 1)`.
+    /// Forward: the number `t` of advances that reverse the segment. Reversal: `beta(a, reps - 1)`.
     cost: usize,
-    /// Forward: the loss of giving up the best mark from here down, as far as marks above this
-    /// one have no part in it. Reversal: how often the segment's steps have been run.
+    /// Forward: the loss of dropping the best mark from here down, without the contribution of the marks above this one.
+    /// Reversal: the number of times that the steps of the segment have been run.
     best: isize,
     /// The slot.
     slot: u32,
-    /// Forward: `r` of the segment, and a flag that the best mark is this one. Reversal: `r`, or
-    /// 0 if still unknown.
+    /// Forward: `r` of the segment, and a flag that this is the best mark to drop. Reversal: `r`, or 0 if unknown.
     reps: u32,
 }
 
 impl Mark {
-    /// A mark of nothing, to fill an array with.
+    /// An empty mark, to initialise an array.
     pub const EMPTY: Self = Self {
         step: 0,
         cost: 0,

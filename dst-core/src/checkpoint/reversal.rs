@@ -1,29 +1,27 @@
-//! The backward half: what to do until every step is reversed.
+//! The backward half: the actions that reverse every step.
 //!
-//! The marks are a stack. Mark `i`, from the bottom, has the slots of all above it to itself once
-//! those are gone: `a = s - i`, its own included, whatever happened before. With `l` steps from
-//! it to the last one still to be reversed:
+//! The marks are a stack. Once all marks above mark `i` (from the bottom) are gone, it can use their slots: `a = s - i` including
+//! its own, independent of the history. Let `l` be the number of steps from it to the last one still to be reversed:
 //!
 //! - `l = 1`: load the state, reverse the step, free the slot.
-//! - no free slot: advance to the last step, reverse it, begin again from the mark.
-//! - otherwise advance to the binomial [`split`](super::split) and store the state there
-//!   as a new mark, unless the split is the last step itself.
+//! - no free slot: advance to the last step, reverse it, restart from the mark.
+//! - otherwise: advance to the binomial [`split`](super::split) and store that state as a new mark, unless the split is the last
+//!   step itself.
 //!
-//! That makes `t(l, a)` advances for each mark, the least possible. `a` never changes and `l` only
-//! shrinks, so that `r(l, a)` is followed downwards instead of looked for: a mark keeps `r` and
-//! `beta(a, r - 1)`, and hands them on to the mark that it makes above. The slot of a mark stays
-//! in its place of the stack when the mark goes, and is the one that the next mark there takes.
+//! This takes `t(l, a)` advances for each mark, the least possible. `a` never changes and `l` only shrinks, so `r(l, a)` is
+//! tracked downwards without a search: a mark keeps `r` and `beta(a, r - 1)`, and passes them to the mark that it creates above.
+//! When a mark goes, its slot keeps its place in the stack, and the next mark at that place uses it.
 
 use super::Mark;
 use super::binomial::{beta, repetitions, scale, split_at};
 
-/// No state at hand.
+/// No state is in the working buffer.
 const NOWHERE: usize = usize::MAX;
 
-/// What to do next with the working state.
+/// Next operation on the working state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Reverse this step; its state is the working state.
+    /// Reverse this step, with its state as the working state.
     Pull {
         /// The step.
         step: usize,
@@ -37,12 +35,12 @@ pub enum Action {
     },
     /// Run the steps `from..to` forward on the working state.
     Advance {
-        /// The step of the working state.
+        /// Step of the working state.
         from: usize,
-        /// The step to reach.
+        /// Step to reach.
         to: usize,
     },
-    /// Copy the working state, of this step, to the slot.
+    /// Copy the working state, which is that of this step, to the slot.
     Save {
         /// The slot.
         slot: usize,
@@ -53,28 +51,29 @@ pub enum Action {
     Done,
 }
 
-/// The reversal of a run: says what to do next, until it is [`Action::Done`].
+/// Reversal of a run: yields one action after another until [`Action::Done`].
 ///
-/// From [`Schedule::reverse`](super::Schedule::reverse), or [`Reversal::again`]. Plain data: the marks, a stack of which the
-/// first few are in use while the slots of the others are free, are passed to every call.
+/// Created by [`Schedule::reverse`](super::Schedule::reverse) or [`Reversal::again`]. Plain data: every call takes the marks, a
+/// stack whose first few entries are in use. The slots of the others are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reversal {
-    /// Marks in use.
+    /// Number of marks in use.
     len: usize,
-    /// Steps still to reverse.
+    /// Number of steps still to reverse.
     left: usize,
-    /// The step of the working state, or [`NOWHERE`].
+    /// Step of the working state, or [`NOWHERE`].
     at: usize,
-    /// The largest count of a mark so far.
+    /// Largest repetition count of a mark so far.
     most: usize,
 }
 
 impl Reversal {
-    /// The first `len` marks are in use, in the order of their steps; the state of step `at` is at hand.
+    /// Creates a reversal with the first `len` marks in use, in the order of their steps, and the state of step `at` in the
+    /// buffer.
     pub(super) fn new(marks: &mut [Mark], len: usize, n: usize, at: usize) -> Self {
         for (i, mark) in marks.iter_mut().enumerate() {
             if i >= len {
-                // Never used: then no slot has ever been given up, and slot i is mark i's.
+                // Never used: no slot has been dropped yet, so slot i belongs to mark i.
                 mark.slot = i as u32;
             }
             mark.reps = 0;
@@ -88,8 +87,8 @@ impl Reversal {
         }
     }
 
-    /// Reverses the first `n` steps once more, of a run whose first `len` states are each in the slot of their number. With
-    /// `len` = 1, `x_0` alone, that takes [`advances`](super::advances)`(n, s)` steps; no state is at hand.
+    /// Reverses the first `n` steps once more, for a run whose state `i < len` is in slot `i`. The working buffer holds no state.
+    /// With `len` = 1 (`x_0` alone) this takes [`advances`](super::advances)`(n, s)` steps.
     #[must_use]
     pub fn again(marks: &mut [Mark], len: usize, n: usize) -> Self {
         let len = len.min(marks.len());
@@ -103,7 +102,8 @@ impl Reversal {
         Self::new(marks, len, n, NOWHERE)
     }
 
-    /// Reverses the first `n` steps only, of those that are left: marks beyond them are given up. No state is at hand.
+    /// Restricts the reversal to the first `n` of the remaining steps: marks beyond are dropped. The working buffer holds no
+    /// state.
     #[must_use]
     pub fn shorten(mut self, marks: &[Mark], n: usize) -> Self {
         self.left = self.left.min(n);
@@ -112,31 +112,30 @@ impl Reversal {
         self
     }
 
-    /// True if the next action is to reverse the step of the working state.
+    /// True if the next action reverses the step of the working state.
     #[must_use]
     pub const fn is_at_hand(&self) -> bool {
         self.left.wrapping_sub(1) == self.at && self.left > 0
     }
 
-    /// The number of steps still to reverse.
+    /// Number of steps still to reverse.
     #[inline]
     #[must_use]
     pub const fn remaining(&self) -> usize {
         self.left
     }
 
-    /// The largest number of times that any one step has been run forward so far, the first
-    /// sweep included.
+    /// The largest number of times that any one step has been run forward so far, including the first sweep.
     #[must_use]
     pub const fn max_repetitions(&self) -> usize {
         self.most
     }
 
-    /// The next thing to do; the caller does it before asking again.
+    /// Returns the next action; the caller performs it before the next call.
     #[inline]
     pub fn next_action(&mut self, marks: &mut [Mark]) -> Action {
-        // The position of the working state tells all: at the step to reverse, nowhere, at the
-        // top mark, or between the two.
+        // The position of the working state determines the action: at the step to reverse, nowhere, at the top mark, or between
+        // the two.
         let Some(k) = self.left.checked_sub(1) else {
             return Action::Done;
         };
@@ -160,7 +159,7 @@ impl Reversal {
         }
         let from = self.at;
         if from != top.step {
-            // Just advanced to where a state is wanted.
+            // Just advanced to a state that has to be stored.
             if let Some(mark) = free.first_mut() {
                 mark.step = from;
                 self.len += 1;
@@ -176,14 +175,14 @@ impl Reversal {
             None => l - 1,
             Some(next) => top.divide(l, a, next),
         };
-        // The steps from here to there are run once more; those beyond keep their count.
+        // The steps up to there are run once more; the count of those beyond is unchanged.
         top.best += 1;
         self.most = self.most.max(top.best as usize);
         self.at = from + m;
         Action::Advance { from, to: self.at }
     }
 
-    /// Reverses step `k` and frees the mark at it, if there is one.
+    /// Reverses step `k` and frees its mark, if there is one.
     #[inline]
     fn pull(&mut self, marks: &[Mark], k: usize) -> Action {
         self.left = k;
@@ -192,7 +191,7 @@ impl Reversal {
         Action::Pull { step: k }
     }
 
-    /// Frees the marks of step `k` and beyond; several, if the state of step `n - 1` has been stored for nothing.
+    /// Frees the marks of step `k` and beyond; there are several if the stored state of step `n - 1` was not needed.
     #[inline]
     fn give_up(&mut self, marks: &[Mark], k: usize) {
         while let Some(i) = self.len.checked_sub(1)
@@ -204,7 +203,7 @@ impl Reversal {
 }
 
 impl Mark {
-    /// How far to advance from this mark to the next one, of `l` steps with `a > 1` slots.
+    /// Number of steps to advance from this mark to the next one, for `l` steps and `a > 1` slots.
     #[inline]
     fn divide(&mut self, l: usize, a: usize, next: &mut Self) -> usize {
         if self.reps == 0 {
@@ -213,7 +212,7 @@ impl Mark {
             self.cost = beta(a, r - 1);
         }
         let mut r = self.reps as usize;
-        // As the segment gets shorter, r falls; the two last values need no division.
+        // As the segment gets shorter, r falls; the last two values need no division.
         while l <= self.cost && r > 1 {
             r -= 1;
             self.cost = match r {

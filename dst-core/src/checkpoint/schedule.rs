@@ -1,23 +1,21 @@
-//! The forward half: which states to store while the run goes on.
+//! The forward half: the choice of the states to store during the run.
 //!
 //! # The rule
 //!
-//! Let the marks be `c[0] = 0 < c[1] < ...`, and `s` the number of slots. The segment from
-//! `c[i]` to `c[i + 1]` is reversed when the `i` marks below it are all that is still stored, so
-//! that stopping after `n` steps costs
+//! Let the marks be `c[0] = 0 < c[1] < ...`, and `s` the number of slots. When the segment from `c[i]` to `c[i + 1]` is reversed,
+//! only the `i` marks below it are still stored. A run that stops after `n` steps therefore costs
 //!
 //! ```text
 //! n + sum over i of t(c[i + 1] - c[i], s - i) + t(n - 1 - c[last], s - last)
 //! ```
 //!
-//! forward steps, with `t(l, a)` the [`advances`](super::advances).
+//! forward steps, where `t(l, a)` is [`advances`](super::advances).
 //!
-//! 1. **While there are free slots**, every state is stored: nothing is ever repeated.
-//! 2. **Up to `beta(s, 2)` steps**, every state is stored, over the oldest one of those that are
-//!    not settled; a mark settles when the segment below it has reached the `s - i + 1` steps
-//!    that can be repeated only once. With late saves this is optimal at every length.
-//! 3. **Beyond**, the rule is greedy. Storing `x_k` over mark `j` makes one segment of two and
-//!    gives each segment above one more slot:
+//! 1. **While slots are free**, every state is stored: no step is repeated.
+//! 2. **Up to `beta(s, 2)` steps**, every state is stored, over the oldest one that is not fixed; a mark becomes fixed when the
+//!    segment below it reaches `s - i + 1` steps, the most that can be repeated only once. With late saves this is optimal at
+//!    every length.
+//! 3. **Beyond**, the rule is greedy. Storing `x_k` over mark `j` merges two segments and gives each segment above one more slot:
 //!
 //!    ```text
 //!    local[i]  = t(l[i-1] + l[i], s-i+1) - t(l[i-1], s-i+1) - t(l[i], s-i)
@@ -25,67 +23,63 @@
 //!    loss[j]   = local[j] + sum over i > j of raised[i]
 //!    ```
 //!
-//!    None of this depends on `k`. Looking `h + 1` steps ahead, where `d = k - c[last]` and
-//!    `t(l, 1) = l (l - 1) / 2`, the steps won are `d (d - 1) / 2 + d h - t(d, 2) - min loss`, and
-//!    if the last mark itself moves to `k`, `d (d - 1) / 2 + d h - t(l + d, 2) + t(l, 2)`, where `l`
-//!    is the length of the segment below it. `x_k` is stored at the first `k` at which the better
-//!    of the two is positive; `h` is 1 up to `beta(s, 3)` steps, 3/2 up to `beta(s, 7)`, then 2.
-//!    Among equals the deeper mark goes; more than 32 marks below the top, the upper one.
+//!    None of this depends on `k`. Looking `h + 1` steps ahead, with `d = k - c[last]` and `t(l, 1) = l (l - 1) / 2`, the gain is
+//!    `d (d - 1) / 2 + d h - t(d, 2) - min loss` steps. If the last mark itself moves to `k`, the gain is `d (d - 1) / 2 + d h -
+//!    t(l + d, 2) + t(l, 2)`, where `l` is the length of the segment below it. `x_k` is stored at the first `k` at which the
+//!    larger gain is positive; `h` is 1 up to `beta(s, 3)` steps, 3/2 up to `beta(s, 7)`, then 2. On a tie the deeper mark is
+//!    dropped; more than 32 marks below the top, the upper one.
 //!
-//! # Why it is cheap
+//! # Cost
 //!
-//! The step of the next save is known as soon as the last is done, and found by additions only,
-//! one round for each of the steps until then: a step of the run costs one comparison. All
-//! rounds are made at the save. Worst case: one save loops 275 times with 2 slots at 10^4 steps and
-//! 2821 times at 10^6; with 3 slots 100 and 524 times. Include it when bounding the latency of a step. The best
-//! `j` obeys a recurrence from the bottom up, `best[i] = min(local[i], raised[i] + best[i - 1])`,
-//! in which nothing below mark `j - 1` changes when mark `j` goes. Marks that go are nearly
-//! always near the top: 1 to 7 from it on average, for up to 2000 slots. In phase 2 the marks
-//! that are not settled form a ring, so that a save takes constant time.
+//! The step of the next save is known as soon as the last one is done, so a step of the run costs one comparison. The save finds
+//! it by additions only, in one round per step up to the next save. Worst case: one save loops 275 times with 2 slots at 10^4
+//! steps and 2821 times at 10^6; with 3 slots 100 and 524 times. Include it when bounding the latency of a step. The best `j`
+//! obeys a recurrence from the bottom up, `best[i] = min(local[i], raised[i] + best[i - 1])`; dropping mark `j` changes nothing
+//! below mark `j - 1`. The mark to drop is nearly always close to the top: 1 to 7 from it on average, for up to 2000 slots. In
+//! phase 2 the marks that are not fixed form a ring, so a save takes constant time.
 
 use super::binomial::{Row, beta};
 use super::{Mark, Reversal};
 use core::cell::Cell;
 
-/// No step: the schedule wants no further state.
+/// No step: the schedule stores no further state.
 const NEVER: usize = usize::MAX;
-/// The loss of a mark that must stay; small enough to add to.
+/// Loss of a mark that must stay; small enough that sums do not overflow.
 const NO_VICTIM: isize = isize::MAX / 4;
-/// Flag in a mark's `reps`: the best mark to give up, from here down, is this one.
+/// Flag in a mark's `reps`: this is the best mark to drop, from here down.
 const HERE: u32 = 1 << 31;
-/// Among equals the deeper mark goes, in so many levels from the top, and the upper one below
-/// them: that keeps the work for many slots small.
+/// Number of levels from the top in which the deeper mark is dropped on a tie. Below them it is the upper one, which keeps the
+/// work small for many slots.
 const TIES: usize = 32;
 
 impl Mark {
-    /// `r` of the segment, when last looked at.
+    /// Last known `r` of the segment.
     const fn guess(&self) -> usize {
         (self.reps & !HERE) as usize
     }
 }
 
-/// Decides, while a run of unknown length goes on, which states to store in which slots.
+/// Online choice of the states to store, and of their slots, during a run of unknown length.
 ///
-/// When the state of step [`next_save`](Self::next_save) is there and the run goes on, call
-/// [`save`](Self::save) and copy it to the slot; when the run stops, call
-/// [`reverse`](Self::reverse). The marks are the caller's, one for each slot, and are passed to every
-/// call: the schedule itself is plain data.
+/// When the state of step [`next_save`](Self::next_save) is available and the run continues, call [`save`](Self::save) and copy
+/// the state to the slot; when the run stops, call [`reverse`](Self::reverse). The caller owns the marks, one per slot, and
+/// passes them to every call: the schedule itself is plain data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Marks in use: the first `len`.
+    /// Number of marks in use: the first `len`.
     len: usize,
-    /// Marks up to `base` are settled, in the order of their steps; the others form a ring. In phase 3 all are settled.
+    /// Marks up to `base` are fixed, in the order of their steps; the others form a ring. In phase 3 all are fixed.
     base: usize,
-    /// The next mark to give up: in phase 2 the oldest of the ring, in phase 3 the best to lose.
+    /// Next mark to drop: in phase 2 the oldest of the ring, in phase 3 the one with the least loss.
     head: usize,
-    /// The step to store next.
+    /// Step to store next.
     next: usize,
-    /// `beta(s, 7)`: beyond it the rule looks further ahead.
+    /// Length `beta(s, 7)` beyond which the rule looks further ahead.
     far: usize,
 }
 
 impl Schedule {
-    /// All zeros: what a memory holds before its first run.
+    /// All zeros: the content of a memory before its first run.
     pub(crate) const IDLE: Self = Self {
         len: 0,
         base: 0,
@@ -94,7 +88,7 @@ impl Schedule {
         far: 0,
     };
 
-    /// A schedule for this many slots (at most 2^32 - 1). Without a slot it never asks for a state.
+    /// Creates a schedule for this many slots (at most 2^32 - 1). Without a slot it never stores a state.
     #[must_use]
     pub const fn new(slots: usize) -> Self {
         Self {
@@ -106,19 +100,18 @@ impl Schedule {
         }
     }
 
-    /// The step whose state is to be stored next; `usize::MAX` if none ever.
+    /// The step whose state is stored next; `usize::MAX` if there is none.
     ///
-    /// It is larger than that of the last save. The state may be stored as long as it is at
-    /// hand. Best is the last moment, just before step `next_save() + 1` is run, because a run
-    /// that stops there needs no save: its last state but one is still in the working buffer.
+    /// It is larger than that of the last save. The state may be stored as long as it is available. The best moment is the last
+    /// one, just before step `next_save() + 1` is run: if the run stops there, no save is needed, because its last state but one
+    /// is still in the working buffer.
     #[inline]
     #[must_use]
     pub const fn next_save(&self) -> usize {
         self.next
     }
 
-    /// Takes note that the state of step [`next_save`](Self::next_save) is being stored, and
-    /// returns the slot to write it to.
+    /// Records that the state of step [`next_save`](Self::next_save) is being stored, and returns its slot.
     pub fn save(&mut self, marks: &mut [Mark]) -> usize {
         let step = self.next;
         if self.len < marks.len() {
@@ -132,7 +125,7 @@ impl Schedule {
         }
     }
 
-    /// Phase 1: a free slot.
+    /// Phase 1: uses a free slot.
     fn grow(&mut self, marks: &mut [Mark], step: usize) -> usize {
         let slot = self.len;
         if let Some(mark) = marks.get_mut(slot) {
@@ -143,7 +136,7 @@ impl Schedule {
             };
         }
         self.len += 1;
-        // With one slot, x_0 stays for ever.
+        // With one slot, x_0 is kept throughout.
         self.next = if marks.len() == 1 {
             NEVER
         } else {
@@ -152,7 +145,7 @@ impl Schedule {
         slot
     }
 
-    /// Phase 2: over the oldest mark that is not settled.
+    /// Phase 2: overwrites the oldest mark that is not fixed.
     fn fill(&mut self, marks: &mut [Mark], step: usize) -> usize {
         let mut slot = 0;
         if let Some(mark) = marks.get_mut(self.head) {
@@ -161,11 +154,11 @@ impl Schedule {
         }
         self.turn();
         self.next = step.saturating_add(1);
-        // May the next one go? The segment below it would then reach to its successor, which is
-        // one step further, and may be s - base + 1 long.
+        // If the next mark were dropped, the segment below it would reach to its successor, one step further. That segment may be
+        // at most s - base + 1 steps long.
         let step_of = |i| marks.get(i).map_or(0, |m: &Mark| m.step);
         if step_of(self.head) - step_of(self.base) > self.len - self.base {
-            // No, it settles. Those between move up; seldom enough not to matter.
+            // Too long: the mark becomes fixed. Those in between move up, which is rare enough not to matter.
             let cells = Cell::from_mut(&mut *marks).as_slice_of_cells();
             let between = cells.get(self.base + 1..=self.head).unwrap_or_default();
             between.windows(2).rev().for_each(exchange);
@@ -179,13 +172,13 @@ impl Schedule {
         slot
     }
 
-    /// Makes the next mark of the ring the oldest.
+    /// Makes the next mark of the ring the oldest one.
     const fn turn(&mut self) {
         let next = self.head + 1;
         self.head = if next < self.len { next } else { self.base + 1 };
     }
 
-    /// Phase 3: over the mark that is best to lose.
+    /// Phase 3: overwrites the mark with the least loss.
     fn replace(&mut self, marks: &mut [Mark], step: usize) -> usize {
         let victim = self.head;
         let cells = Cell::from_mut(&mut *marks).as_slice_of_cells();
@@ -205,18 +198,18 @@ impl Schedule {
         slot as usize
     }
 
-    /// Finds the next step to store and the mark to give up for it.
+    /// Finds the next step to store and the mark to drop for it.
     fn plan(&mut self, marks: &[Mark]) {
         let [.., under, top] = marks else {
             return;
         };
         let length = top.step - under.step;
-        // Where the look-ahead grows: at beta(s, 3), by its formula, and at beta(s, 7).
+        // The look-ahead grows at beta(s, 3), given by its formula, and at beta(s, 7).
         let s = marks.len();
         let product = (s + 1).saturating_mul(s + 2).saturating_mul(s + 3);
         let (near, far) = (product / 6, self.far);
-        // Both t(d, 2) and t(length + d, 2) - t(length, 2) grow by a slope r with d, and r grows
-        // by one whenever the length passes beta(2, r).
+        // Both t(d, 2) and t(length + d, 2) - t(length, 2) grow with slope r in d, and r grows by one whenever the length passes
+        // beta(2, r).
         let (mut fresh, mut r, mut end) = (0usize, 0usize, 1usize);
         let (mut moved, mut q) = (0usize, under.guess());
         let mut moved_end = ((q + 1) * (q + 2) / 2).saturating_sub(length);
@@ -235,7 +228,7 @@ impl Schedule {
             }
             fresh += r;
             moved += q;
-            // Twice the look-ahead h: a run that goes on after step k has k + 1 steps at least.
+            // Twice the look-ahead h: a run that continues after step k has at least k + 1 steps.
             let ahead = 2 + usize::from(k >= near) + usize::from(k >= far);
             let won = d.saturating_mul(d - 1 + ahead);
             let deep = (under.best.saturating_add_unsigned(fresh)).max(0) as usize;
@@ -251,7 +244,7 @@ impl Schedule {
         }
     }
 
-    /// The mark below the last one that is best to lose.
+    /// The mark with the least loss, below the last one.
     fn best_victim(&self, marks: &[Mark]) -> usize {
         let lower = marks.get(1..self.len - 1).unwrap_or_default();
         let kept = lower
@@ -262,8 +255,8 @@ impl Schedule {
         (lower.len() - kept).max(1)
     }
 
-    /// The number of forward steps in all, those of the first sweep included, if the run stops
-    /// after `n` steps with the states stored so far. Saturates.
+    /// The total number of forward steps, including the first sweep, if the run stops after `n` steps with the states stored so
+    /// far. Saturates.
     #[must_use]
     pub fn forward_steps(&self, marks: &[Mark], n: usize) -> usize {
         let mut total = n;
@@ -271,8 +264,8 @@ impl Schedule {
         total
     }
 
-    /// The largest number of times that any one step is run forward, the first sweep included, if
-    /// the run stops after `n` steps with the states stored so far.
+    /// The largest number of times that any one step is run forward, including the first sweep, if the run stops after `n` steps
+    /// with the states stored so far.
     #[must_use]
     pub fn max_repetitions(&self, marks: &[Mark], n: usize) -> usize {
         let mut most = 0;
@@ -280,7 +273,7 @@ impl Schedule {
         if n == 0 { 0 } else { most.saturating_add(1) }
     }
 
-    /// `t` and `r` of every segment that is left to reverse after step `n - 1`.
+    /// `t` and `r` of every segment that remains to be reversed after step `n - 1`.
     fn segments(&self, marks: &[Mark], n: usize, mut each: impl FnMut(usize, usize)) {
         let part = |from, to| marks.get(from..to).unwrap_or_default().iter();
         let ring = (self.base + 1).min(self.len);
@@ -301,15 +294,14 @@ impl Schedule {
         }
     }
 
-    /// The run stopped after `n` steps: begins the reversal.
+    /// Begins the reversal of a run that stopped after `n` steps.
     ///
-    /// The state of step `n - 1` has to be in the working buffer, from which that step is
-    /// reversed first.
+    /// The state of step `n - 1` must be in the working buffer; that step is reversed first.
     #[must_use]
     pub fn reverse(self, marks: &mut [Mark], n: usize) -> Reversal {
         if let Some(ring) = marks.get_mut(self.base + 1..self.len) {
             let turn = self.head.saturating_sub(self.base + 1).min(ring.len());
-            // By reversals: a library rotation is twice the code of all the rest.
+            // By reversals: a library rotation is twice the size of all other code here.
             if let Some((before, after)) = ring.split_at_mut_checked(turn) {
                 flip(before);
                 flip(after);
@@ -320,7 +312,7 @@ impl Schedule {
     }
 }
 
-/// Brings `cost`, `reps` and `best` up to date, from mark `first` to the last but one.
+/// Updates `cost`, `reps` and `best`, from mark `first` to the last but one.
 fn survey(marks: &mut [Mark], first: usize) {
     let mut wide = Row::new(marks.len() - first + 1);
     let cells = Cell::from_mut(marks).as_slice_of_cells();
@@ -354,15 +346,15 @@ fn survey(marks: &mut [Mark], first: usize) {
     }
 }
 
-/// Reverses the order; one copy of the code for three calls.
+/// Reverses the order; not inlined, so that three calls share one copy.
 #[inline(never)]
 fn flip(marks: &mut [Mark]) {
     marks.reverse();
 }
 
-/// Exchanges two neighbours; over all pairs of a slice in order, its first entry moves to the end and the others one down. A
-/// plain copy of the others would do with half the moves, but the compiler makes a call of `memmove` of it, and that is 1.6 KiB
-/// of code on a small machine.
+/// Exchanges two neighbours. Applied to all pairs of a slice in order, it moves the first entry to the end and the others down by
+/// one. A plain copy would need half the moves, but the compiler turns it into a call of `memmove`, 1.6 KiB of code on a small
+/// machine.
 fn exchange(pair: &[Cell<Mark>]) {
     if let [a, b] = pair {
         // Not `Cell::swap`, which can panic.

@@ -1,33 +1,33 @@
-//! The checkpoint slots: memory, or anything that can save and load a state by slot number.
+//! Checkpoint slots: memory, or any storage that can save and load a state by slot number.
 
 use core::ops::Range;
 
 use crate::scalar::Scalar;
 use crate::slices::{cells, split, split_mut, transfer};
 
-/// A slot could not be saved or loaded (external memory, flash, a bus).
+/// Failure to save or load a slot (external memory, flash, a bus).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct StoreFault;
 
-/// A place for states outside of the memory: flash, external RAM, a file.
+/// Storage for states outside the memory: flash, external RAM, a file.
 pub trait Store<S> {
-    /// Keeps a state in a slot, over what was there.
+    /// Saves a state in a slot, overwriting its content.
     fn save(&mut self, slot: usize, state: &[S]) -> Result<(), StoreFault>;
 
-    /// Brings back the state that was saved last in a slot.
+    /// Loads the state that was saved last in a slot.
     fn load(&mut self, slot: usize, state: &mut [S]) -> Result<(), StoreFault>;
 }
 
 /// Checkpoint slots.
 ///
-/// In memory a state is written into its slot and read there, never copied, as long as slots are free. A store costs a
-/// copy for every state that it keeps.
+/// In memory, while slots are free, a state is written to and read from its slot without a copy. A store costs one copy per saved
+/// state.
 pub enum Slots<'m, S> {
-    /// Equal pieces of one slice: a state each or, where it is long enough, a state and the record of its step, which
-    /// then need not be evaluated again.
+    /// Equal pieces of one slice. Each holds a state and, if it is long enough, the record of its step, which then need not be
+    /// evaluated again.
     Memory(&'m mut [S]),
-    /// A store.
+    /// External storage.
     Store(&'m mut dyn Store<S>),
 }
 
@@ -40,24 +40,24 @@ impl<S> core::fmt::Debug for Slots<'_, S> {
     }
 }
 
-/// The lengths of what lies in a slot.
+/// Lengths of the content of a slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Length of a state.
     pub(crate) states: usize,
-    /// Length of a record that is kept beside it, or zero.
+    /// Length of the record kept with the state, or zero.
     pub(crate) record: usize,
 }
 
 impl Shape {
-    /// Numbers of one slot.
+    /// Length of one slot.
     pub(crate) fn stride(self) -> usize {
         self.states.saturating_add(self.record)
     }
 
-    /// The place of a slot in memory.
+    /// Position of a slot in memory.
     fn range(self, slot: usize) -> Range<usize> {
-        // The sum of all slots fits into the memory.
+        // All slots together fit into the memory.
         let start = slot.wrapping_mul(self.stride());
         start..start.wrapping_add(self.stride())
     }
@@ -71,7 +71,7 @@ impl Shape {
         )
     }
 
-    /// State and record in a slot, to be written.
+    /// State and record in a slot, mutable.
     #[inline]
     pub(crate) fn write<S>(self, memory: &mut [S], slot: usize) -> (&mut [S], &mut [S]) {
         let slot = memory.get_mut(self.range(slot)).unwrap_or_default();
@@ -80,7 +80,7 @@ impl Shape {
 }
 
 impl<S> Slots<'_, S> {
-    /// The same slots, for a shorter time.
+    /// Reborrows the slots.
     #[inline(always)]
     pub(crate) fn reborrow(&mut self) -> Slots<'_, S> {
         match self {
@@ -91,7 +91,7 @@ impl<S> Slots<'_, S> {
 }
 
 impl<S> Slots<'_, S> {
-    /// State and record in this slot, or in these rows where there is no such slot, or no room for records in it.
+    /// State and record in this slot, or in these rows if there is no such slot or it has no room for records.
     #[inline(always)]
     pub(crate) fn at<'a>(
         &'a self,
@@ -109,7 +109,7 @@ impl<S> Slots<'_, S> {
         }
     }
 
-    /// The same with the record to be written.
+    /// Same as above, with a mutable record.
     #[inline(always)]
     pub(crate) fn at_mut<'a>(
         &'a mut self,
@@ -129,7 +129,7 @@ impl<S> Slots<'_, S> {
 }
 
 impl<S: Scalar> Slots<'_, S> {
-    /// Keeps a state and, where there is room for it, its record.
+    /// Saves a state and, if there is room, its record.
     #[inline(always)]
     pub(crate) fn save(
         &mut self,

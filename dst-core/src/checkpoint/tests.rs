@@ -1,18 +1,18 @@
-//! The machine run for real on state numbers, and the distance from the optimum.
+//! Runs of the reversal on state numbers, and the distance from the optimum.
 use super::binomial::{advances, beta, optimum, repetitions, split};
 use super::{Action, Mark, Schedule};
 use std::vec;
 use std::vec::Vec;
 
-/// Runs `n` steps and their reversal on the numbers of states, and checks every action.
-/// Returns the number of forward steps. `late` states are stored when they are about to be lost.
+/// Runs `n` steps and their reversal on state numbers, checks every action, and returns the number of forward steps. With `late`,
+/// a state is stored just before it is overwritten.
 fn run(s: usize, n: usize, late: bool) -> usize {
     let mut marks = vec![Mark::EMPTY; s];
     let mut slots: Vec<Option<usize>> = vec![None; s];
     let mut schedule = Schedule::new(marks.len());
     let mut runs = vec![0usize; n];
     for (k, count) in runs.iter_mut().enumerate() {
-        // Step k is about to be run: x_k is the current state, x_{k-1} the previous one.
+        // Before step k: x_k is the current state, x_{k-1} the previous one.
         let at_hand = if late { k.checked_sub(1) } else { Some(k) };
         if Some(schedule.next_save()) == at_hand {
             slots[schedule.save(&mut marks)] = at_hand;
@@ -35,7 +35,7 @@ fn run(s: usize, n: usize, late: bool) -> usize {
                 left = step;
             }
             Action::Load { slot, step } => {
-                assert_ne!(state, Some(step), "a load for nothing");
+                assert_ne!(state, Some(step), "unnecessary load");
                 assert_eq!(slots[slot], Some(step), "s={s} n={n}");
                 state = slots[slot];
             }
@@ -49,7 +49,7 @@ fn run(s: usize, n: usize, late: bool) -> usize {
             Action::Save { slot, step } => {
                 assert_eq!(state, Some(step));
                 assert!(step + 1 < left, "saved just before it is pulled");
-                // Only a state that is of no more use may go, and x_0 never.
+                // Only a state that is no longer needed may be overwritten, and never x_0.
                 assert!(slots[slot].is_none_or(|old| old >= left), "s={s} n={n}");
                 slots[slot] = state;
             }
@@ -117,8 +117,8 @@ fn late_saves_are_optimal_up_to_two_repetitions() {
 }
 
 #[test]
-fn the_greedy_phase_does_what_it_says() {
-    // The rule from its definition: all candidates, by the cost of the whole set of marks.
+fn the_greedy_phase_follows_its_definition() {
+    // The rule from its definition: all candidates, compared by the cost of the whole set of marks.
     for s in 2..=9usize {
         let cost = |marks: &[(usize, usize)], n: usize| {
             let ends = marks.iter().skip(1).map(|m| m.0).chain([n - 1]);
@@ -164,7 +164,7 @@ fn the_greedy_phase_does_what_it_says() {
     }
 }
 
-/// Mean and largest ratio to the optimum, for all run lengths in 30..=10_000.
+/// Mean and largest ratio to the optimum for all run lengths in 30..=10_000.
 fn ratios(s: usize, late: bool) -> (f64, f64) {
     let mut marks = vec![Mark::EMPTY; s];
     let mut schedule = Schedule::new(marks.len());
@@ -271,7 +271,7 @@ fn binomials_known_and_extreme() {
         (advances(big, 1), advances(big, 2), advances(big, big)),
         (big, big, big - 1)
     );
-    // A product overflows on the way, the result (r = 3) does not.
+    // An intermediate product overflows; the result (r = 3) does not.
     let (l, a) = (1usize << 62, 1usize << 31);
     assert_eq!(
         (advances(l, a) as u128),

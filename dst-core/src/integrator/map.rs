@@ -1,8 +1,8 @@
-//! An iteration that is given as a map: x⁺ = F(θ, x, t).
+//! Iteration given as a map: x⁺ = F(θ, x, t).
 //!
-//! Some algorithms are not a step along a rate: a recurrent network writes its next memory, a projection its next point. For
-//! them [`System::rate`] writes F itself, and nothing is subtracted, neither here nor in the transpose, where
-//! λ − (λ − Fᵀλ) would lose digits that Fᵀλ has. Time counts the steps: h = 1.
+//! Some algorithms are not steps along a rate: a recurrent network writes its next memory, a projection its next point. For them
+//! [`System::rate`] writes F itself, and nothing is subtracted. In the transpose this also avoids λ − (λ − Fᵀλ), which would lose
+//! digits of Fᵀλ. Time counts the steps: h = 1.
 
 use super::Integrator;
 use crate::scalar::Scalar;
@@ -10,11 +10,11 @@ use crate::slices::{all_finite, copy};
 use crate::solve::Plan;
 use crate::system::{Bar, Direction, Point, Reading, Seed, System};
 
-/// x⁺ = F(θ, x, t), where the system's `rate` is F. One evaluation per step, t_k = t0 + k.
+/// The iteration x⁺ = F(θ, x, t), where the system's `rate` is F. One evaluation per step, t_k = t0 + k.
 ///
 /// ```
 /// use dst_core::{Map, Memory, formula};
-/// // x⁺ = θx from 1 until x ≤ 0.1: with θ = ½, four steps.
+/// // x⁺ = θx from 1 until x ≤ 0.1: four steps with θ = ½.
 /// let halving = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0]);
 /// let mut memory = Memory::<f64, 1, 1, 4>::new();
 /// let s = Map.until(0.1).sensitivity(&halving, &[0.5], &[1.0], &mut memory)?;
@@ -26,7 +26,7 @@ use crate::system::{Bar, Direction, Point, Reading, Seed, System};
 pub struct Map;
 
 impl Map {
-    /// The plan to run until J ≤ ε for the first time.
+    /// Plan that runs until the first J ≤ ε.
     pub fn until<S: Scalar>(self, epsilon: S) -> Plan<S, Self> {
         Plan::new(self, epsilon)
     }

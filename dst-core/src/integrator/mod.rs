@@ -1,11 +1,11 @@
 //! One step of the iteration, the exact transpose of that step, and its exact tangent.
 //!
-//! Euler is the paper's. The others reduce the error of the *trajectory*; the order of the *gradient* also needs a
-//! sharper [`Crossing`](crate::Crossing). Every derivative here is that of the discrete step, not of the ODE:
-//! the adjoint of a run is exact to rounding for any h.
+//! Euler is the paper's method. The others reduce the error of the *trajectory*; a higher order of the *gradient* also needs a
+//! more accurate [`Crossing`](crate::Crossing). Every derivative here is that of the discrete step, not of the ODE: the adjoint
+//! of a run is exact to rounding for any h.
 //!
-//! A step leaves a *record*: the tape of its first evaluation, then stage states and tapes of the others.
-//! The record is what the transpose and the tangent read.
+//! A step leaves a *record* for the transpose and the tangent: the tape of its first evaluation, then the states and tapes of the
+//! later stages.
 
 mod map;
 mod runge_kutta;
@@ -19,32 +19,33 @@ use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::system::{Dims, Direction, Point, Reading, System};
 
-/// A one-step method with its transpose and tangent.
+/// One-step method with its transpose and tangent.
 pub trait Integrator<S: Scalar>: Copy {
     /// Evaluations of the rate per step; the first is shared with the stopping check. At least one.
     fn stages(&self) -> usize;
 
-    /// A number that no other method has: a run that one method has begun is refused by the others.
+    /// Unique number of the method: a run begun with one method is rejected by the others.
     fn kind(&self) -> u8;
 
-    /// True for [`Map`] alone: the system's rate is the next state itself. It is then written where that state belongs,
-    /// [`step`](Self::step) is not called, and [`pull`](Self::pull) finds λ in the first temporary and anything in its place.
+    /// True only for [`Map`], where the system's rate is the next state itself. `rate` then writes directly to the next state,
+    /// [`step`](Self::step) is not called, and [`pull`](Self::pull) finds λ in the first temporary; the content of `lambda` is
+    /// arbitrary.
     #[inline(always)]
     fn is_map(&self) -> bool {
         false
     }
 
-    /// h
+    /// Step size h.
     fn step_size(&self) -> S;
 
-    /// Refuses dimensions that this method cannot integrate.
+    /// Checks that this method can integrate a system of these dimensions.
     fn check(&self, dims: Dims) -> Result<(), Error> {
         let _ = dims;
         Ok(())
     }
 
-    /// Writes x_{k+1} to `next`. On entry `rate` is A(θ, x_k, t_k) and the head of `record` its tape; on return
-    /// the record is complete and `rate` arbitrary. Returns whether `next` is finite.
+    /// Writes x_{k+1} to `next` and returns true if it is finite. On entry `rate` is A(θ, x_k, t_k) and the head of `record` its
+    /// tape; on return the record is complete and `rate` arbitrary.
     fn step<Y: System<S> + ?Sized>(
         &self,
         system: &Y,
@@ -55,9 +56,9 @@ pub trait Integrator<S: Scalar>: Copy {
         scratch: &mut [S],
     ) -> bool;
 
-    /// Pulls `lambda`, the cotangent of x_{k+1}, back to the cotangent of x_k, in place, and adds that of θ to
-    /// `theta_bar`. `reading` holds the cotangents of J(x_k) and f(x_k), which ride along. The temporaries are
-    /// state-sized, their content arbitrary before and after.
+    /// Pulls `lambda`, the cotangent of x_{k+1}, back to the cotangent of x_k, in place, and adds the cotangent of θ to
+    /// `theta_bar`. `reading` holds the cotangents of J(x_k) and f(x_k), which are pulled back in the same pass. The temporaries
+    /// have the length of a state; their content is arbitrary before and after.
     fn pull<Y: System<S> + ?Sized>(
         &self,
         system: &Y,

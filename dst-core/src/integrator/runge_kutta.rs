@@ -1,9 +1,9 @@
-//! Explicit Runge–Kutta methods whose stages each depend on the one before only.
+//! Explicit Runge–Kutta methods in which each stage depends only on the previous one.
 //!
 //! k_0 = A(x, t),  X_i = x − h·c_i·k_{i−1},  k_i = A(X_i, t + c_i h),  x⁺ = x − h Σ b_i k_i.
-//! Euler, Heun and the classical RK4 are of this form, so one step, one transpose and one tangent serve all three.
+//! Euler, Heun and the classical RK4 have this form, so one step, one transpose and one tangent serve all three.
 //!
-//! Transpose, for λ the cotangent of x⁺, from the last stage to the first:
+//! Transpose for λ, the cotangent of x⁺, from the last stage to the first:
 //! k̄_i = −h·b_i·λ − h·c_{i+1}·X̄_{i+1},  X̄_i = (∂A/∂x)ᵀk̄_i,  θ̄ += (∂A/∂θ)ᵀk̄_i,  x̄ = λ + Σ X̄_i.
 
 use super::Integrator;
@@ -21,7 +21,7 @@ pub type Heun<S> = RungeKutta<S, 2>;
 /// The classical Runge–Kutta method: four evaluations per step, order 4.
 pub type Rk4<S> = RungeKutta<S, 4>;
 
-/// The method with this many stages, and its step size.
+/// Runge–Kutta method with this many stages, and its step size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RungeKutta<S, const STAGES: usize> {
@@ -43,14 +43,14 @@ impl<S, const STAGES: usize> RungeKutta<S, STAGES> {
         _ => &[],
     };
 
-    /// With step size h > 0, which [`Plan::on`] checks.
+    /// Creates the method with step size h > 0, which [`Plan::on`] checks.
     pub const fn new(h: S) -> Self {
         Self { h }
     }
 }
 
 impl<S: Scalar, const STAGES: usize> RungeKutta<S, STAGES> {
-    /// The plan to run until J ≤ ε for the first time.
+    /// Plan that runs until the first J ≤ ε.
     pub fn until(self, epsilon: S) -> Plan<S, Self> {
         Plan::new(self, epsilon)
     }
@@ -59,7 +59,7 @@ impl<S: Scalar, const STAGES: usize> RungeKutta<S, STAGES> {
 /// to ← x − h·k
 #[inline(always)]
 fn descend<S: Scalar>(to: &mut [S], x: &[S], h: S, k: &[S]) {
-    // In pairs, both read before either is written: short loops that are unrolled become packed instructions, too.
+    // In pairs, both read before either is written, so that short unrolled loops also become packed instructions.
     let ((to, to_last), (x, x_last), (k, k_last)) = (
         to.as_chunks_mut::<2>(),
         x.as_chunks::<2>(),
@@ -73,7 +73,7 @@ fn descend<S: Scalar>(to: &mut [S], x: &[S], h: S, k: &[S]) {
     }
 }
 
-/// The point of a stage, `hc` later.
+/// Point of a stage, `hc` later.
 #[inline(always)]
 fn stage_point<'a, S: Scalar>(at: Point<'a, S>, x: &'a [S], hc: S) -> Point<'a, S> {
     let t = at.t + hc;
@@ -171,7 +171,7 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
             }
             add_scaled(lambda, S::ONE, sum);
         }
-        // θ first, with the old λ (in k̄); then x̄ is added to λ itself.
+        // θ first, with the old λ (in k̄); then x̄ is added to λ in place.
         let (seed, bar) = (Seed::new(k_bar, reading), Bar::new(theta_bar, lambda));
         system.pullback(at, tape, seed, bar, scratch);
     }

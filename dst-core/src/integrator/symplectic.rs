@@ -1,11 +1,10 @@
 //! Semi-implicit (symplectic) Euler for position/velocity systems.
 //!
-//! The state is (q, v), first all positions, then all velocities, with q′ = v. The velocity moves first and the
-//! position follows with the *new* velocity: v⁺ = v − h·A_v(q, v, t), q⁺ = q + h·v⁺. One evaluation per step,
-//! order 1, and the energy of an oscillation stays bounded where forward Euler's grows.
-//! The position part of A must be −v, as q′ = v says; it is not used.
+//! The state is (q, v): all positions, then all velocities, with q′ = v. The velocity is updated first, and the position uses the
+//! *new* velocity: v⁺ = v − h·A_v(q, v, t), q⁺ = q + h·v⁺. One evaluation per step, order 1. The energy of an oscillation stays
+//! bounded, whereas it grows with forward Euler. The position part of A must be −v, because q′ = v; it is not used.
 //!
-//! Transpose: v̄ ← v̄ + h·q̄, then Ā_v = −h·v̄ is pulled back and q̄, v̄ are kept.
+//! Transpose: v̄ ← v̄ + h·q̄, then Ā_v = −h·v̄ is pulled back; q̄ and v̄ are kept.
 
 use super::Integrator;
 use crate::error::Error;
@@ -22,14 +21,14 @@ pub struct SymplecticEuler<S> {
 }
 
 impl<S> SymplecticEuler<S> {
-    /// With step size h > 0, which [`Plan::on`] checks.
+    /// Creates the method with step size h > 0, which [`Plan::on`] checks.
     pub const fn new(h: S) -> Self {
         Self { h }
     }
 }
 
 impl<S: Scalar> SymplecticEuler<S> {
-    /// The plan to run until J ≤ ε for the first time.
+    /// Plan that runs until the first J ≤ ε.
     pub fn until(self, epsilon: S) -> Plan<S, Self> {
         Plan::new(self, epsilon)
     }

@@ -7,20 +7,20 @@ use super::method::{Method, Update};
 use crate::scalar::Scalar;
 use crate::system::dual::Dual;
 
-/// The update of [`Adam`].
+/// Update of [`Adam`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdamUpdate<S> {
-    /// The small number in the denominator.
+    /// Small constant in the denominator.
     pub stability: S,
-    /// t0: the time at which the moments were zero.
+    /// t0: the time at which the moments are zero.
     pub start: S,
 }
 
-/// Adam. State (x, m, v), starts with m = v = 0; θ = (α, β₁, β₂).
+/// Adam. The state is (x, m, v) and starts with m = v = 0; θ = (α, β₁, β₂).
 pub type Adam<O, S> = Method<O, AdamUpdate<S>, 3, 4, 8>;
 
 impl<O, S: Scalar> Adam<O, S> {
-    /// Over this objective, with ε = 1e-8 and t0 = 0.
+    /// Adam on this objective, with ε = 1e-8 and t0 = 0.
     pub fn new(objective: O) -> Self {
         Self::with_update(
             objective,
@@ -64,7 +64,7 @@ impl<S: Scalar> Update<S, 3, 4> for AdamUpdate<S> {
         let m_next = beta1 * m + (1.0 - beta1) * g;
         let v_next = beta2 * v + (1.0 - beta2) * (g * g);
         let corrected = inverse * v_next;
-        // A variable whose gradient has always been zero: √ has no derivative there, and none is needed.
+        // The gradient of this variable has always been zero: √ has no derivative there, and none is needed.
         let root = if corrected.value > S::ZERO {
             corrected.sqrt()
         } else {

@@ -1,29 +1,29 @@
-//! Stop when the objective hardly falls any more: J = f(x_{k−1}) − f(x_k).
+//! Stop when the objective hardly decreases any more: J = f(x_{k−1}) − f(x_k).
 //!
-//! The paper augments the state by x_{k−1}. All that J needs of it is the number f(x_{k−1}), so one more state w
-//! suffices: the map (x, w) → (x − h·A(x), f(x)) with J = w − f(x). No second evaluation of f, no second vector.
-//! J also falls below ε when f *rises*; look at f at the stop.
+//! The paper augments the state by x_{k−1}. J only needs the number f(x_{k−1}), so one more state w suffices: the map (x, w) → (x
+//! − h·A(x), f(x)) with J = w − f(x). There is no second evaluation of f and no second vector. J also falls below ε when f
+//! *rises*; check f at the stop.
 
 use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, copy, split, split_mut};
 use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 
-/// A system whose criterion is the decrease of its own loss over the last step.
+/// System whose criterion is the decrease of its own loss over the last step.
 ///
-/// The state is that of the inner system, followed by w. Start with w > f(x0) + ε, since nothing has been measured yet:
-/// w = f(x0) + 1, say. It has no influence after the first step. A map that makes Euler steps of length `h`: run it with
-/// [`Map`](crate::Map), in whose time a step has length 1.
+/// The state is that of the inner system, followed by w. Start with w > f(x0) + ε, for example w = f(x0) + 1: there is no
+/// previous value yet, and w has no influence after the first step. The system is a map that makes Euler steps of length `h`: run
+/// it with [`Map`](crate::Map), in whose time a step has length 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Decrease<Y, S> {
-    /// The iteration; its loss is f.
+    /// Inner iteration; its loss is f.
     pub inner: Y,
-    /// The length of its steps.
+    /// Length of its steps.
     pub h: S,
 }
 
 impl<Y, S> Decrease<Y, S> {
-    /// Watches the decrease of the loss of `inner`, run with step size `h`.
+    /// Criterion on the decrease of the loss of `inner`, run with step size `h`.
     pub const fn new(inner: Y, h: S) -> Self {
         Self { inner, h }
     }
@@ -34,7 +34,7 @@ fn last<S: Scalar>(v: &[S]) -> S {
 }
 
 impl<S: Scalar, Y: System<S>> Decrease<Y, S> {
-    /// The same point for the inner system, whose time runs with its own steps.
+    /// The same point for the inner system, whose time is h·t.
     fn inner_point<'p>(&self, at: Point<'p, S>) -> Point<'p, S> {
         Point {
             x: split(at.x, at.x.len().saturating_sub(1)).0,

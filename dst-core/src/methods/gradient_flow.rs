@@ -4,7 +4,7 @@ use super::method::{Method, Update};
 use crate::scalar::Scalar;
 use crate::system::dual::Dual;
 
-/// The step size as a function of parameters and time.
+/// Step size as a function of parameters and time.
 pub trait StepSchedule<S: Scalar> {
     /// Number of parameters.
     fn params(&self) -> usize;
@@ -43,18 +43,18 @@ impl<S: Scalar> StepSchedule<S> for Exponential<S> {
     }
 }
 
-/// The update of [`GradientFlow`].
+/// Update of [`GradientFlow`].
 #[derive(Clone, Copy, Debug)]
 pub struct Scaled<A> {
     /// α(θ, t)
     pub schedule: A,
 }
 
-/// Gradient descent with a step-size schedule; state x, parameters those of the schedule.
+/// Gradient descent with a step-size schedule. The state is x; the parameters are those of the schedule.
 pub type GradientFlow<O, A = Constant> = Method<O, Scaled<A>, 1, 1, 3>;
 
 impl<O, A> GradientFlow<O, A> {
-    /// Over this objective, with this schedule.
+    /// Gradient descent on this objective, with this schedule.
     pub const fn new(objective: O, schedule: A) -> Self {
         Self::with_update(objective, Scaled { schedule })
     }

@@ -1,9 +1,8 @@
-//! A system from an update written for one variable.
+//! System built from an update written for one variable.
 //!
-//! With c = c(θ, t) the coefficients shared by all variables, zᵢ the state blocks and gᵢ the gradient of variable i,
-//! A = a(c, zᵢ, gᵢ). Its Jacobian by K = B + 1 + C dual directions turns a seed ā into z̄ᵢ, ḡᵢ and c̄; then
-//! x̄ += f̄·g + ∇²f·ḡ with a single Hessian-vector product, in which the seed of the criterion is already included,
-//! and θ̄ += (∂c/∂θ)ᵀc̄.
+//! Let c = c(θ, t) be the coefficients shared by all variables, zᵢ the state blocks and gᵢ the gradient of variable i; then A =
+//! a(c, zᵢ, gᵢ). Its Jacobian, from K = B + 1 + C dual directions, turns a seed ā into z̄ᵢ, ḡᵢ and c̄. Then x̄ += f̄·g + ∇²f·ḡ,
+//! with a single Hessian-vector product that already includes the seed of the criterion, and θ̄ += (∂c/∂θ)ᵀc̄.
 
 use crate::error::Error;
 use crate::scalar::Scalar;
@@ -12,15 +11,15 @@ use crate::system::dual::Dual;
 use crate::system::objective::{Objective, Optimality};
 use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 
-/// The update of one variable: `B` state blocks, `C` coefficients.
+/// Update of one variable, with `B` state blocks and `C` coefficients.
 pub trait Update<S: Scalar, const B: usize, const C: usize> {
-    /// The criterion looks at the step of the first block instead of ∇f: for methods that end where ∇f does not vanish.
+    /// True if the criterion uses the step of the first block instead of ∇f: for methods that end where ∇f does not vanish.
     const PROJECTED: bool = false;
 
     /// Number of parameters θ.
     fn params(&self) -> usize;
 
-    /// Are the rule's own numbers in order, for so many variables? Asked once, when a run starts.
+    /// Checks the numbers of the update for this many variables. Called once, when a run starts.
     fn check(&self, dim: usize) -> Result<(), Error> {
         let _ = dim;
         Ok(())
@@ -33,7 +32,7 @@ pub trait Update<S: Scalar, const B: usize, const C: usize> {
         t: S,
     ) -> [Dual<S, K>; C];
 
-    /// A of variable `i`.
+    /// The rate A of variable `i`.
     fn rate<const K: usize>(
         &self,
         i: usize,
@@ -43,12 +42,12 @@ pub trait Update<S: Scalar, const B: usize, const C: usize> {
     ) -> [Dual<S, K>; B];
 }
 
-/// The system of an [`Update`] over an objective; `K` must be `B + 1 + C`.
+/// System of an [`Update`] on an objective; `K` must be `B + 1 + C`.
 #[derive(Clone, Copy, Debug)]
 pub struct Method<O, U, const B: usize, const C: usize, const K: usize> {
     /// f
     pub objective: O,
-    /// The rule.
+    /// Update of one variable.
     pub update: U,
     /// J
     pub criterion: Optimality,
@@ -57,7 +56,7 @@ pub struct Method<O, U, const B: usize, const C: usize, const K: usize> {
 impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K> {
     const DIRECTIONS: () = assert!(K == B + 1 + C, "K must be B + 1 + C");
 
-    /// Over this objective, with the squared residual as criterion.
+    /// System on this objective, with the squared residual as criterion.
     pub const fn with_update(objective: O, update: U) -> Self {
         const { Self::DIRECTIONS };
         Self {
@@ -67,7 +66,7 @@ impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K>
         }
     }
 
-    /// The same with another criterion.
+    /// The same system with another criterion.
     pub fn stop_on(self, criterion: Optimality) -> Self {
         Self { criterion, ..self }
     }
@@ -91,7 +90,7 @@ fn add_at<S: Scalar>(v: &mut [S], i: usize, value: S) {
     }
 }
 
-/// The tape: ∇f, then the projected step if the criterion looks at it, then the objective's own.
+/// The tape: ∇f, then the projected step if the criterion uses it, then the tape of the objective.
 struct Tape<T> {
     gradient: T,
     step: T,

@@ -9,13 +9,14 @@
 //! | [`Adam`] | x, m, v | α, β₁, β₂ | Adam with bias correction |
 //! | [`Projected`] | x | α | x⁺ = clip(x − α∇f(x), lower, upper) |
 //!
-//! An iteration z⁺ = T(z) is the Euler step of A = (z − T(z))/h; these have A for h = 1. Any other h relaxes the
-//! iteration, z⁺ = z − h(z − T(z)), and turns it towards its continuous limit.
-//! The state is stored block after block, the point of the gradient first. f is the running loss; the criterion is an
-//! [`Optimality`](crate::Optimality), or your own through [`RateOf`](crate::system::RateOf), or the fall of f through [`Decrease`].
+//! An iteration z⁺ = T(z) is the Euler step of A = (z − T(z))/h; these methods define A for h = 1. Any other h relaxes the
+//! iteration, z⁺ = z − h(z − T(z)), and a small h approaches its continuous limit. The state is stored block after block,
+//! starting with the point at which the gradient is taken. f is the running loss; the criterion is an
+//! [`Optimality`](crate::Optimality), a custom one through [`RateOf`](crate::system::RateOf), or the decrease of f through
+//! [`Decrease`].
 //!
-//! All but one treat every variable alike, so an update is written once, for one variable, over dual numbers, and
-//! [`Method`] makes the system: one gradient per evaluation, one Hessian-vector product per pullback.
+//! All but one treat every variable alike: the update is written once, for one variable, over dual numbers, and [`Method`] builds
+//! the system. It takes one gradient per evaluation and one Hessian-vector product per pullback.
 
 #[cfg(feature = "libm")]
 mod adam;

@@ -1,18 +1,18 @@
-//! Heavy ball and Nesterov's acceleration: gradient descent with memory, θ = (α, β).
+//! Heavy ball and Nesterov's acceleration: gradient descent with momentum, θ = (α, β).
 
 use super::method::{Method, Update};
 use crate::scalar::Scalar;
 use crate::system::dual::Dual;
 
-/// The update of [`HeavyBall`].
+/// Update of [`HeavyBall`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeavyBallUpdate;
 
-/// Polyak's heavy ball: v⁺ = βv + α∇f(x), x⁺ = x − v⁺. State (x, v), starts with v = 0; θ = (α, β).
+/// Polyak's heavy ball: v⁺ = βv + α∇f(x), x⁺ = x − v⁺. The state is (x, v) and starts with v = 0; θ = (α, β).
 pub type HeavyBall<O> = Method<O, HeavyBallUpdate, 2, 2, 5>;
 
 impl<O> HeavyBall<O> {
-    /// Over this objective.
+    /// Heavy ball on this objective.
     pub const fn new(objective: O) -> Self {
         Self::with_update(objective, HeavyBallUpdate)
     }
@@ -43,16 +43,16 @@ impl<S: Scalar> Update<S, 2, 2> for HeavyBallUpdate {
     }
 }
 
-/// The update of [`Nesterov`].
+/// Update of [`Nesterov`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NesterovUpdate;
 
-/// Nesterov's method: x⁺ = y − α∇f(y), y⁺ = x⁺ + β(x⁺ − x). State (y, x), starts with y = x; θ = (α, β).
-/// f and the criterion are taken at y, where the gradient is.
+/// Nesterov's method: x⁺ = y − α∇f(y), y⁺ = x⁺ + β(x⁺ − x). The state is (y, x) and starts with y = x; θ = (α, β). f and the
+/// criterion are evaluated at y, like the gradient.
 pub type Nesterov<O> = Method<O, NesterovUpdate, 2, 2, 5>;
 
 impl<O> Nesterov<O> {
-    /// Over this objective.
+    /// Nesterov's method on this objective.
     pub const fn new(objective: O) -> Self {
         Self::with_update(objective, NesterovUpdate)
     }
@@ -78,7 +78,7 @@ impl<S: Scalar> Update<S, 2, 2> for NesterovUpdate {
         &[y, x]: &[Dual<S, K>; 2],
         g: Dual<S, K>,
     ) -> [Dual<S, K>; 2] {
-        // x − x⁺ is needed for both: y⁺ = x⁺ − β(x − x⁺), so y − y⁺ = (y − x⁺) + β(x − x⁺).
+        // Both use x − x⁺: y⁺ = x⁺ − β(x − x⁺), so y − y⁺ = (y − x⁺) + β(x − x⁺).
         let descent = alpha * g;
         let moved = x - y + descent;
         [descent + beta * moved, moved]

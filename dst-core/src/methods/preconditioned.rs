@@ -5,7 +5,7 @@ use crate::slices::{add_scaled, dot, split, split_mut};
 use crate::system::objective::{Objective, Optimality};
 use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 
-/// Gradient descent with a step size of its own for every variable.
+/// Gradient descent with one step size per variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Preconditioned<O> {
     /// f
@@ -15,7 +15,7 @@ pub struct Preconditioned<O> {
 }
 
 impl<O> Preconditioned<O> {
-    /// Over this objective, with the squared gradient norm as criterion.
+    /// Method on this objective, with the squared gradient norm as criterion.
     pub const fn new(objective: O) -> Self {
         Self {
             objective,
@@ -23,7 +23,7 @@ impl<O> Preconditioned<O> {
         }
     }
 
-    /// The same with another criterion.
+    /// The same method with another criterion.
     pub fn stop_on(self, criterion: Optimality) -> Self {
         Self { criterion, ..self }
     }

@@ -5,22 +5,21 @@ use crate::error::{Argument, Error};
 use crate::scalar::Scalar;
 use crate::system::dual::Dual;
 
-/// The update of [`Projected`]: the box.
+/// Update of [`Projected`]: the box.
 #[derive(Clone, Copy, Debug)]
 pub struct BoxUpdate<'b, S> {
-    /// Lower bounds; a missing entry is no bound.
+    /// Lower bounds; a missing entry means no bound.
     pub lower: &'b [S],
-    /// Upper bounds; a missing entry is no bound.
+    /// Upper bounds; a missing entry means no bound.
     pub upper: &'b [S],
 }
 
-/// Projected gradient: x⁺ = clip(x − α∇f(x), lower, upper); θ = (α). The residual of its criterion is x − x⁺, which
-/// vanishes at a constrained minimum where ∇f does not. A clipped variable does not move with α: its
-/// derivative is zero, exactly.
+/// Projected gradient: x⁺ = clip(x − α∇f(x), lower, upper); θ = (α). The residual of its criterion is x − x⁺, which vanishes at a
+/// constrained minimum even if ∇f does not. A clipped variable does not depend on α: its derivative is exactly zero.
 pub type Projected<'b, O, S> = Method<O, BoxUpdate<'b, S>, 1, 1, 3>;
 
 impl<'b, O, S> Projected<'b, O, S> {
-    /// Over this objective, inside this box.
+    /// Projected gradient on this objective and box.
     pub const fn new(objective: O, lower: &'b [S], upper: &'b [S]) -> Self {
         Self::with_update(objective, BoxUpdate { lower, upper })
     }
@@ -34,7 +33,7 @@ impl<S: Scalar> Update<S, 1, 1> for BoxUpdate<'_, S> {
     }
     fn check(&self, dim: usize) -> Result<(), Error> {
         let bound = |bounds: &[S], i: usize, none: S| bounds.get(i).copied().unwrap_or(none);
-        // Asked this way round, a NaN is out of order.
+        // Written so that a NaN fails.
         let ordered = (0..dim)
             .all(|i| bound(self.lower, i, -S::INFINITY) <= bound(self.upper, i, S::INFINITY));
         if ordered {

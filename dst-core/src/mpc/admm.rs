@@ -1,12 +1,12 @@
-//! ADMM as a map: state (z, y), θ = (R, α) of every phase, J = ln of the larger residual in units of its tolerance.
+//! ADMM as a map: state (z, y), θ = (R, α) of every phase, J = logarithm of the larger residual divided by its tolerance.
 //!
-//! A run with [`Map`](crate::Map) and ε = 0 stops with the controller. J is a logarithm because residuals fall geometrically: the
-//! interpolated N\* is then smooth. It is the residual of the step that *leaves* x_k, so a run that stops after N steps has
-//! looked at N + 1 iterations.
+//! A run with [`Map`](crate::Map) and ε = 0 stops at the same iteration as the controller. J is a logarithm because residuals
+//! fall geometrically, which makes the interpolated N\* smooth. J(x_k) is the residual of the step *from* x_k, so a run that
+//! stops after N steps has evaluated N + 1 iterations.
 //!
-//! Backwards, with q = Gu, t = v + y/R, e = R∘((α − 1)(q − z) + z − z⁺) and bars for cotangents: a clipped entry of t passes
-//! nothing on; dK = −K·Gᵀ·dR·G·K turns the cotangent of u into one of R without a derivative of K ever being formed:
-//! with w̄ = G·K·ū, R̄ gains w̄∘(z − q). The maximum in J is differentiated at the entry where it is attained.
+//! Pullback, with q = Gu, t = v + y/R, e = R∘((α − 1)(q − z) + z − z⁺) and bars for cotangents: a clipped entry of t contributes
+//! nothing. dK = −K·Gᵀ·dR·G·K turns the cotangent of u into one of R without forming a derivative of K: R̄ gains w̄∘(z − q),
+//! where w̄ = G·K·ū. The maximum in J is differentiated at the entry that attains it.
 
 use super::qp::{Instance, Qp, Shape, Tolerance};
 use super::step::{FLOOR, Phase, Phases, Solver, apply, clip, logarithm};
@@ -15,35 +15,35 @@ use crate::scalar::Scalar;
 use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
 use crate::system::{Bar, Dims, Point, Reading, Seed, System};
 
-/// ADMM on one instance, with the K of the θ it will be run with.
+/// ADMM on one instance, with the K of the θ of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Admm<'a, S> {
     solver: Solver<'a, S>,
-    /// K of each phase: made from the very θ that the run is given.
+    /// K of each phase, computed from exactly the θ of the run.
     inverses: &'a [S],
     switches: &'a [usize],
 }
 
-/// What a run of so many phases takes.
+/// Lengths of the vectors of a run with this many phases.
 pub(super) fn dims(shape: Shape, phases: usize) -> Dims {
     Dims::new(shape.states(), phases * shape.phase_params())
         .with_tape(shape.blocks * shape.rows())
         .with_scratch(shape.scratch())
 }
 
-/// Where the larger residual is attained.
+/// Entry that attains the larger residual.
 #[derive(Clone, Copy)]
 struct Worst<S> {
     ratio: S,
     block: usize,
     index: usize,
     dual: bool,
-    /// With its sign, not scaled.
+    /// Value with its sign, not scaled.
     value: S,
 }
 
 impl<'a, S: Scalar> Admm<'a, S> {
-    /// The instance is checked here; `inverses` must be those of the parameters θ that the run is given.
+    /// Checks the instance. `inverses` must belong to the parameters θ of the run.
     pub fn new(
         qp: Qp<'a, S>,
         instance: Instance<'a, S>,
@@ -64,9 +64,9 @@ impl<'a, S: Scalar> Admm<'a, S> {
         self.solver.qp.shape
     }
 
-    /// Times are numbers of iterations, from zero.
+    /// Phase at time t; times are iteration numbers, from zero.
     fn number(&self, t: S) -> usize {
-        // Exact below 2²⁴, where no deadline is.
+        // Exact below 2²⁴, more than any deadline.
         Phases::<S>::number(self.switches, t.to_f64() as usize)
     }
 
@@ -74,7 +74,7 @@ impl<'a, S: Scalar> Admm<'a, S> {
         Phase::cut(self.shape(), theta, self.inverses, self.number(t))
     }
 
-    /// The largest residual at this point, found again from the tape; ratios as `rate` computed them.
+    /// Finds the largest residual at this point from the tape, with the ratios as `rate` computed them.
     fn worst(&self, phase: Phase<'_, S>, x: &[S], tape: &[S], scratch: &mut [S]) -> Worst<S> {
         let m = self.shape().rows();
         let (z, y) = split(x, x.len() / 2);
@@ -162,7 +162,7 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
         let number = self.number(at.t);
         let phase = self.phase(at.theta, at.t);
         let alpha = phase.relaxation;
-        // The running loss is J as well.
+        // The running loss is also J.
         let reading = seed.criterion + seed.loss;
         let worst = if reading == S::ZERO {
             None
@@ -187,7 +187,7 @@ impl<S: Scalar> System<S> for Admm<'_, S> {
             let (e_bar, rest) = split_mut(rest, m);
             let (u_bar, rest) = split_mut(rest, n);
             let (right_bar, _) = split_mut(rest, n);
-            // d ln|value| = d value/value, at the entry where the maximum is attained.
+            // d ln|value| = d value/value, at the entry that attains the maximum.
             let here = worst.filter(|w| w.block == b);
             e_bar.fill(S::ZERO);
             if let Some(w) = here.filter(|w| w.dual) {

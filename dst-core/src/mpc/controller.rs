@@ -1,8 +1,8 @@
-//! The controller on the device: at most B iterations per tick, the best iterate, warm start by shifting.
+//! Controller on the device: at most B iterations per tick, the best iterate, and a warm start by shifting.
 //!
-//! Everything that does not change lies in flash behind a [`Controller`]; what changes is one [`Tick`] of memory. A tick makes
-//! g = F·x + d and the bounds lo − E·x, hi − E·x from the measured state, shifts the last solution by a stage, iterates, and returns
-//! the inputs of the first stage: those of z, which keep their bounds exactly however early the deadline comes.
+//! A [`Controller`] holds all constants, in flash; a [`Tick`] is the only memory that changes. A tick computes g = F·x + d and
+//! the bounds lo − E·x, hi − E·x from the measured state, shifts the last solution by one stage, iterates, and returns the inputs
+//! of the first stage. These are taken from z, so they satisfy their bounds exactly, however early the deadline is.
 
 use crate::slices::{add_scaled, copy, pieces, pieces_mut, split, split_mut};
 use core::cell::Cell;
@@ -12,46 +12,46 @@ use super::step::{Phases, Residual, Solver, clip};
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
 
-/// A tuned controller: constants, such as `dst control export` writes.
+/// Tuned controller: constants, such as those that `dst control export` writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Controller<'a, S> {
-    /// The sizes.
+    /// Sizes of the program.
     pub shape: Shape,
-    /// States of a block.
+    /// States per block.
     pub states: usize,
     /// C, as in [`Qp::outputs`].
     pub outputs: &'a [S],
-    /// F, column by column; empty for none.
+    /// F, column by column; empty if there is none.
     pub linear: &'a [S],
-    /// E, column by column; empty for none.
+    /// E, column by column; empty if there is none.
     pub free: &'a [S],
     /// Lower bounds of the inputs, then of the outputs, of one stage.
     pub lower: &'a [S],
-    /// Upper bounds of the same.
+    /// Upper bounds in the same order.
     pub upper: &'a [S],
     /// R and α of each phase.
     pub params: &'a [S],
     /// K of each phase.
     pub inverses: &'a [S],
-    /// Where phases begin.
+    /// Iterations at which phases begin.
     pub switches: &'a [usize],
-    /// When a tick is solved.
+    /// Tolerances at which a tick is solved.
     pub tolerance: Tolerance<S>,
 }
 
-/// What a tick returned.
+/// Outcome of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Outcome<S> {
-    /// Iterations made.
+    /// Number of iterations.
     pub iterations: usize,
-    /// Was the tolerance met? Otherwise the inputs are those of the best iterate before the deadline.
+    /// True if the tolerance was met. Otherwise the inputs are those of the best iterate before the deadline.
     pub solved: bool,
-    /// The residual of what was returned: solved at 1.
+    /// Residual ratio of the returned iterate; solved if at most 1.
     pub ratio: S,
 }
 
-/// The memory of a controller between ticks, cut from one slice of [`Tick::len`] numbers.
+/// Memory of a controller between ticks, cut from one slice of [`Tick::len`] numbers.
 #[derive(Debug)]
 pub struct Tick<'m, S> {
     z: &'m mut [S],
@@ -66,12 +66,12 @@ pub struct Tick<'m, S> {
 }
 
 impl<'m, S: Scalar> Tick<'m, S> {
-    /// Numbers needed.
+    /// Required length of the memory.
     pub const fn len(shape: Shape) -> usize {
         shape.blocks * (5 * shape.rows() + shape.variables() + shape.inputs) + shape.scratch()
     }
 
-    /// Cold: the first tick starts from zero.
+    /// Cold start: the first tick starts from zero.
     pub fn new(shape: Shape, memory: &'m mut [S]) -> Result<Self, Error> {
         exact(Argument::Memory, Self::len(shape), memory.len())?;
         let rows = shape.blocks * shape.rows();
@@ -95,17 +95,17 @@ impl<'m, S: Scalar> Tick<'m, S> {
         })
     }
 
-    /// Forgets the last solution.
+    /// Discards the last solution, so that the next tick starts cold.
     pub fn reset(&mut self) {
         self.warm = false;
     }
 
-    /// The inputs to apply now, block after block.
+    /// Inputs to apply now, block after block.
     pub fn inputs(&self) -> &[S] {
         self.best
     }
 
-    /// The program of the last tick, for whoever wants to differentiate it.
+    /// Program of the last tick, for differentiation.
     pub fn instance(&self) -> Instance<'_, S> {
         Instance {
             linear: self.linear,
@@ -116,7 +116,7 @@ impl<'m, S: Scalar> Tick<'m, S> {
 }
 
 impl<S: Scalar> Controller<'_, S> {
-    /// Are all lengths what the shape says, the bounds in order, and the tolerances positive?
+    /// Checks that all lengths match the shape, the bounds are in order, and the tolerances are positive.
     pub fn check(&self) -> Result<(), Error> {
         let Shape {
             inputs, outputs, ..
@@ -144,9 +144,9 @@ impl<S: Scalar> Controller<'_, S> {
         }
     }
 
-    /// One tick: from the measured state `x` (block after block) and `extra`, a term d of g or nothing, at most `budget`
-    /// iterations. The inputs are in [`Tick::inputs`]. Lengths that do not fit, and states that are not finite, are errors. A state
-    /// so large that the program overflows is not solved: the inputs are then the last that were sound.
+    /// Runs one tick of at most `budget` iterations, from the measured state `x` (block after block) and `extra`, a term d of g
+    /// or empty. [`Tick::inputs`] returns the inputs. Lengths that do not match and states that are not finite are errors. If the
+    /// state is so large that the program overflows, the tick is not solved, and the inputs are the last finite ones.
     pub fn tick(
         &self,
         memory: &mut Tick<'_, S>,
@@ -169,12 +169,12 @@ impl<S: Scalar> Controller<'_, S> {
         }
         self.instance(memory, x, extra);
         let outcome = self.solve(memory, budget);
-        // What overflowed must not reach the next tick. y sums up R∘(v − z⁺): it is finite only if z is.
+        // An overflow must not reach the next tick. y accumulates R∘(v − z⁺), so it is finite only if z is.
         memory.warm = S::all_finite(memory.y);
         Ok(outcome)
     }
 
-    /// Every stage takes over the values of the next; the last keeps its own.
+    /// Moves the values of every stage one stage forward; the last stage keeps its own.
     fn shift(&self, values: &mut [S]) {
         let n = self.shape.variables();
         for block in pieces_mut(values, self.shape.rows()) {
@@ -188,7 +188,7 @@ impl<S: Scalar> Controller<'_, S> {
         }
     }
 
-    /// g and the bounds of this state.
+    /// Computes g and the bounds for this state.
     fn instance(&self, memory: &mut Tick<'_, S>, x: &[S], extra: &[S]) {
         let shape = self.shape;
         let (m, n) = (shape.rows(), shape.variables());
@@ -222,7 +222,7 @@ impl<S: Scalar> Controller<'_, S> {
         }
     }
 
-    /// Iterates until the tolerance or the budget; keeps the inputs of the best iterate.
+    /// Iterates until the tolerance or the budget is reached; keeps the inputs of the best iterate.
     fn solve(&self, memory: &mut Tick<'_, S>, budget: usize) -> Outcome<S> {
         let qp = Qp {
             shape: self.shape,
@@ -240,7 +240,7 @@ impl<S: Scalar> Controller<'_, S> {
             solved: false,
             ratio: S::INFINITY,
         };
-        // Without a better one: what the last tick planned for now, or the allowed inputs next to zero.
+        // Fallback: the inputs that the last tick planned for now, or the admissible inputs nearest to zero.
         self.keep(memory.z, memory.best);
         for iteration in 0..budget {
             let phase = phases.at(self.shape, iteration);
@@ -260,7 +260,8 @@ impl<S: Scalar> Controller<'_, S> {
         outcome
     }
 
-    /// The inputs of the first stage of every block. Those of an iterate are within their bounds; the zeros of a cold start need not be.
+    /// Keeps the inputs of the first stage of every block, clipped: an iterate is within its bounds, but the zeros of a cold
+    /// start may not be.
     fn keep(&self, z: &[S], best: &mut [S]) {
         let blocks = pieces(z, self.shape.rows());
         for (best, block) in pieces_mut(best, self.shape.inputs).zip(blocks) {

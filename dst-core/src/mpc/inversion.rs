@@ -1,14 +1,14 @@
-//! K = (H + GᵀRG)⁻¹ in place, a pivot at a time.
+//! Inversion K = (H + GᵀRG)⁻¹ in place, one pivot at a time.
 //!
-//! Gauss–Jordan without exchange of rows, which a positive definite matrix does not need. A pivot is n² multiply-adds, as much as
-//! the product with K in one iteration: a control loop can afford a few per tick, and so adapts its weights without ever
-//! missing a deadline.
+//! Gauss–Jordan elimination without row exchanges, which a positive definite matrix does not need. A pivot takes n²
+//! multiply-adds, as many as the product with K in one iteration. A control loop can therefore do a few per tick, and adapt its
+//! weights without missing a deadline.
 
 use super::qp::Qp;
 use crate::scalar::Scalar;
 use crate::slices::{copy, pieces, pieces_mut, split};
 
-/// An inversion under way: plain data, the matrix stays with the caller.
+/// Inversion in progress: plain data; the caller keeps the matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Inversion {
@@ -18,7 +18,7 @@ pub struct Inversion {
 }
 
 impl Inversion {
-    /// Of an n × n matrix.
+    /// Inversion of an n × n matrix.
     pub const fn new(size: usize) -> Self {
         Self {
             size,
@@ -27,17 +27,18 @@ impl Inversion {
         }
     }
 
-    /// Pivots still to be done.
+    /// Number of pivots still to do.
     pub const fn remaining(&self) -> usize {
         self.size - self.pivots
     }
 
-    /// Did it meet a pivot that is not positive? Then there is no inverse to wait for.
+    /// True if a pivot was not positive; there is then no inverse.
     pub const fn failed(&self) -> bool {
         self.failed
     }
 
-    /// At most `budget` pivots; true when `matrix` holds the inverse. `row` has n entries. See [`failed`](Self::failed).
+    /// Makes at most `budget` pivots; returns true when `matrix` holds the inverse. `row` has n entries. See
+    /// [`failed`](Self::failed).
     pub fn advance<S: Scalar>(&mut self, matrix: &mut [S], row: &mut [S], budget: usize) -> bool {
         for _ in 0..budget.min(self.remaining()) {
             self.failed = self.failed || !pivot(matrix, row, self.size, self.pivots);
@@ -49,13 +50,13 @@ impl Inversion {
         self.remaining() == 0
     }
 
-    /// All of it at once.
+    /// Makes all pivots in one call.
     pub fn complete<S: Scalar>(mut self, matrix: &mut [S], row: &mut [S]) -> bool {
         self.advance(matrix, row, self.size)
     }
 
-    /// K of every phase from the parameters, all at once: false if H + GᵀRG is not positive definite. `hessian` is H, `row` has as
-    /// many entries as a block has variables.
+    /// Computes K of every phase from the parameters, in one call; returns false if H + GᵀRG is not positive definite. `hessian`
+    /// is H; `row` has one entry per variable of a block.
     pub fn of_phases<S: Scalar>(
         qp: &Qp<'_, S>,
         hessian: &[S],
@@ -83,12 +84,12 @@ fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool
     let Some(head) = row.get_mut(k) else {
         return false;
     };
-    // A NaN is no pivot either, nor is what overflowed.
+    // A NaN or an overflow is not a valid pivot either.
     if !(*head > S::ZERO && head.is_finite()) {
         return false;
     }
     let inverse = S::ONE / *head;
-    // The column k of what is left below becomes that of the inverse.
+    // Column k becomes that of the inverse.
     *head = S::ONE;
     for (i, target) in pieces_mut(matrix, n).enumerate() {
         if i == k {

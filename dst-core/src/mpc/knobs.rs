@@ -1,18 +1,18 @@
-//! From few knobs to many weights: R = base·exp(Φθ) per constraint and α = 2·sigmoid(a), in every phase.
+//! Few knobs for many weights: R = base·exp(Φθ) per constraint and α = 2·sigmoid(a), in every phase.
 //!
-//! Logarithms keep R positive and make a step of the same length mean the same everywhere; the sigmoid keeps α in (0, 2),
-//! where ADMM converges. θ holds the knobs of R, then a, phase after phase.
+//! The exponential keeps R positive, and a step of a given length changes R by the same factor everywhere. The sigmoid keeps α in
+//! (0, 2), where ADMM converges. θ holds the knobs of R, then a, phase after phase.
 
 use crate::error::{Argument, Error, exact};
 use crate::scalar::Scalar;
 use crate::slices::{dot, pieces, pieces_mut, split};
 
-/// The map from θ to the parameters of [`Phases`](super::Phases).
+/// Map from θ to the parameters of [`Phases`](super::Phases).
 #[derive(Clone, Copy, Debug)]
 pub struct Knobs<'a, S> {
     /// R at θ = 0.
     pub base: &'a [S],
-    /// Φ, row by row: for every constraint, what each knob adds to ln R.
+    /// Φ, row by row: the contribution of each knob to ln R of each constraint.
     pub basis: &'a [S],
     /// Number of phases.
     pub phases: usize,
@@ -30,7 +30,7 @@ impl<'a, S: Scalar> Knobs<'a, S> {
         })
     }
 
-    /// Knobs of R in one phase.
+    /// Number of knobs of R in one phase.
     pub fn per_phase(&self) -> usize {
         self.basis.len().checked_div(self.base.len()).unwrap_or(0)
     }
@@ -40,12 +40,12 @@ impl<'a, S: Scalar> Knobs<'a, S> {
         self.phases * (self.per_phase() + 1)
     }
 
-    /// Is there nothing to turn?
+    /// True if there are no knobs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// a for which α = 2·sigmoid(a).
+    /// The a for which α = 2·sigmoid(a).
     pub fn logit(relaxation: S) -> S {
         (relaxation / (S::TWO - relaxation)).ln()
     }
@@ -54,7 +54,7 @@ impl<'a, S: Scalar> Knobs<'a, S> {
         pieces(self.basis, self.per_phase())
     }
 
-    /// Writes R and α of every phase; `params` is as long as [`Phases::params`](super::Phases::params).
+    /// Writes R and α of every phase; `params` has the length of [`Phases::params`](super::Phases::params).
     pub fn params(&self, theta: &[S], params: &mut [S]) {
         let (width, m) = (self.per_phase(), self.base.len());
         for (knobs, params) in pieces(theta, width + 1).zip(pieces_mut(params, m + 1)) {
@@ -68,7 +68,7 @@ impl<'a, S: Scalar> Knobs<'a, S> {
         }
     }
 
-    /// θ̄ ← from the cotangent of the parameters; `params` are those of this θ.
+    /// Writes the cotangent of θ, given that of the parameters; `params` are those of this θ.
     pub fn pull(&self, params: &[S], params_bar: &[S], theta_bar: &mut [S]) {
         let (width, m) = (self.per_phase(), self.base.len());
         let phases = pieces(params, m + 1).zip(pieces(params_bar, m + 1));

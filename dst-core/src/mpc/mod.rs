@@ -1,23 +1,23 @@
-//! Linear model predictive control against a deadline: the quadratic program of a tick, and solvers whose stopping time
-//! can be differentiated with respect to their knobs.
+//! Linear model predictive control with a deadline: the quadratic program of a tick, and solvers whose stopping time can be
+//! differentiated with respect to their knobs.
 //!
-//! The program is condensed: min ½uᵀHu + gᵀu over all inputs of the horizon, lo ≤ Gu ≤ hi with G = [I; C]: bounds on inputs
-//! and on linear outputs. ADMM solves it with one matrix K = (H + GᵀRG)⁻¹ that depends on the knobs alone:
+//! The program is condensed: min ½uᵀHu + gᵀu over all inputs of the horizon, subject to lo ≤ Gu ≤ hi with G = [I; C], that is,
+//! bounds on inputs and on linear outputs. ADMM solves it with one matrix K = (H + GᵀRG)⁻¹, which depends only on the knobs:
 //!
 //! u = K(Gᵀ(R∘z − y) − g), v = αGu + (1 − α)z, z⁺ = clip(v + y/R), y⁺ = y + R∘(v − z⁺)
 //!
-//! until max(‖Gu − z⁺‖_∞/ε_p, ‖Hu + g + Gᵀy⁺‖_∞/ε_d) ≤ 1. The knobs are R, one number per constraint, and α; they may change
-//! at fixed iterations, so a tick never factorises.
+//! until max(‖Gu − z⁺‖_∞/ε_p, ‖Hu + g + Gᵀy⁺‖_∞/ε_d) ≤ 1. The knobs are R, one number per constraint, and α; they may change at
+//! fixed iterations, so no factorisation takes place during a tick.
 //!
 //! | | |
 //! |---|---|
-//! | [`Shape`], [`Qp`], [`Instance`] | the program: what is the same at every tick, and what is not |
-//! | [`Controller`] | on the device: at most B iterations per tick, the best iterate, warm start by shifting |
+//! | [`Shape`], [`Qp`], [`Instance`] | the program: its constant part, and the part that changes per tick |
+//! | [`Controller`] | the controller on the device: at most B iterations per tick, the best iterate, warm start by shifting |
 //! | [`Admm`] | the same iteration as a [`System`](crate::System), with the exact pullback, through K(R) as well |
 //! | [`Knobs`] | θ ↦ R = base·exp(Φθ), α = 2·sigmoid(a), per phase, and back |
-//! | [`Inversion`] | K from R, a pivot at a time |
+//! | [`Inversion`] | K from R, one pivot at a time |
 //! | [`Tuner`] | adapts θ on the device, a bounded amount of work per tick |
-//! | [`ProjectedMomentum`] | the other solver, where only inputs are bounded |
+//! | [`ProjectedMomentum`] | the other solver, for bounds on inputs only |
 
 #[cfg(feature = "libm")]
 mod admm;

@@ -1,7 +1,7 @@
-//! Projected gradient with momentum as a map, where only inputs are bounded: x⁺ = clip(w − a·(Hw + g)), w⁺ = x⁺ + β(x⁺ − x).
+//! Projected gradient with momentum as a map, for bounds on inputs only: x⁺ = clip(w − a·(Hw + g)), w⁺ = x⁺ + β(x⁺ − x).
 //!
-//! State (w, x), θ = (a, β). J is the logarithm of ‖w − x⁺‖_∞/(a·ε_d): what is left of the gradient where no bound holds
-//! it. The same blocks, bounds and tolerance as ADMM, so that the two solvers can be compared iteration by iteration.
+//! State (w, x), θ = (a, β). J is the logarithm of ‖w − x⁺‖_∞/(a·ε_d), the gradient where no bound is active. Blocks, bounds and
+//! tolerance are those of ADMM, so the two solvers can be compared iteration by iteration.
 
 use super::qp::{Instance, Shape, Tolerance};
 use super::step::{FLOOR, apply, clip, larger, logarithm};
@@ -20,7 +20,7 @@ pub struct ProjectedMomentum<'a, S> {
 }
 
 impl<'a, S: Scalar> ProjectedMomentum<'a, S> {
-    /// `hessian` is H; the program must have no outputs.
+    /// Creates the system; `hessian` is H, and the program must have no outputs.
     pub fn new(
         shape: Shape,
         hessian: &'a [S],
@@ -57,7 +57,7 @@ impl<S: Scalar> System<S> for ProjectedMomentum<'_, S> {
         if map { Ok(()) } else { Err(Error::WrongStep) }
     }
 
-    /// The gradient goes to the tape.
+    /// Writes x⁺ and w⁺; the tape is the gradient.
     fn rate(
         &self,
         at: Point<'_, S>,

@@ -1,15 +1,15 @@
-//! The condensed program: its shape, its matrices, and the data of one tick.
+//! Condensed program: its shape, its matrices, and the data of one tick.
 //!
-//! Constraint rows are the inputs of all stages, then the outputs of all stages. An output of stage k sees the inputs of stages
-//! 0 … k only, so C is block lower triangular; its columns are stored one after the other without the zeros above.
-//! A plant of equal, independent axes is several *blocks* that share H, C, R and K.
+//! Constraint rows are the inputs of all stages, then the outputs of all stages. An output of stage k depends only on the inputs
+//! of stages 0 … k, so C is block lower triangular; its columns are stored consecutively without the zeros above. A plant with
+//! equal, independent axes has several *blocks* that share H, C, R and K.
 
 use super::step::larger;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, copy, dot, pieces_mut, split, split_mut};
 
-/// The sizes of a program.
+/// Sizes of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Shape {
@@ -19,7 +19,7 @@ pub struct Shape {
     pub outputs: usize,
     /// Stages of the horizon.
     pub stages: usize,
-    /// Independent copies.
+    /// Number of independent copies.
     pub blocks: usize,
 }
 
@@ -48,16 +48,16 @@ impl Shape {
     pub const fn phase_params(&self) -> usize {
         self.rows() + 1
     }
-    /// Working memory of an iteration.
+    /// Working memory of an iteration, in numbers.
     pub const fn scratch(&self) -> usize {
         2 * (self.rows() + self.variables())
     }
 }
 
-/// What is the same at every tick.
+/// Part of the program that is the same at every tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Qp<'a, S> {
-    /// The sizes.
+    /// Sizes of the program.
     pub shape: Shape,
     /// C, column by column, each from the first row that is not zero.
     pub outputs: &'a [S],
@@ -70,7 +70,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
         Ok(Self { shape, outputs })
     }
 
-    /// The columns of C, each with the number of leading rows left out.
+    /// Columns of C, each with the number of leading rows left out.
     fn columns(&self) -> impl Iterator<Item = (usize, &'a [S])> {
         let Shape {
             inputs,
@@ -87,7 +87,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
         })
     }
 
-    /// rows ← G·u, where u is the head of `rows` already.
+    /// Computes rows ← G·u; on entry, u is the head of `rows`.
     #[inline]
     pub(crate) fn extend(&self, rows: &mut [S]) {
         let (u, outputs) = split_mut(rows, self.shape.variables());
@@ -114,7 +114,8 @@ impl<'a, S: Scalar> Qp<'a, S> {
         }
     }
 
-    /// matrix ← H + GᵀRG, what [`Inversion`](super::Inversion) then inverts in place. `hessian` is H, `matrix` of its size.
+    /// Writes H + GᵀRG to `matrix`, for [`Inversion`](super::Inversion) to invert in place. `hessian` is H; `matrix` has its
+    /// size.
     pub fn normal_matrix(&self, hessian: &[S], weights: &[S], matrix: &mut [S]) {
         let n = self.shape.variables();
         let (inputs, outputs) = split(weights, n);
@@ -125,7 +126,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
                 *entry += weight;
             }
             for (entry, (others, other)) in row.iter_mut().zip(self.columns()) {
-                // Both columns, from where the later of them begins.
+                // Both columns, from the first row of the later one.
                 let first = zeros.max(others);
                 let (_, a) = split(column, first - zeros);
                 let (_, b) = split(other, first - others);
@@ -138,7 +139,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
     }
 }
 
-/// What a tick brings: g and the bounds, block after block.
+/// Part of the program that changes with the tick: g and the bounds, block after block.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance<'a, S> {
     /// g
@@ -150,7 +151,7 @@ pub struct Instance<'a, S> {
 }
 
 impl<S: Scalar> Instance<'_, S> {
-    /// Lengths, that g is finite, and that no bound is a NaN or above its other.
+    /// Checks the lengths, that g is finite, and that the bounds are in order.
     pub fn check(&self, shape: Shape) -> Result<(), Error> {
         exact(
             Argument::Model,
@@ -170,9 +171,9 @@ impl<S: Scalar> Instance<'_, S> {
     }
 }
 
-/// No bound is a NaN or above its other.
+/// Checks that lower ≤ upper for every pair of bounds, without NaN.
 pub(super) fn in_order<S: Scalar>(lower: &[S], upper: &[S]) -> Result<(), Error> {
-    // Asked this way round, a NaN is out of order.
+    // Written so that a NaN fails.
     if lower.iter().zip(upper).all(|(l, u)| l <= u) {
         Ok(())
     } else {
@@ -180,20 +181,20 @@ pub(super) fn in_order<S: Scalar>(lower: &[S], upper: &[S]) -> Result<(), Error>
     }
 }
 
-/// When a tick is solved: ε_p, and ε_d = `dual` + `dual_relative`·‖g‖_∞.
+/// Tolerances at which a tick is solved: ε_p, and ε_d = `dual` + `dual_relative`·‖g‖_∞.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Tolerance<S> {
     /// ε_p
     pub primal: S,
-    /// The part of ε_d that is always there, also where g is zero.
+    /// Constant part of ε_d, which also applies if g is zero.
     pub dual: S,
-    /// The part that grows with g. Keep it as small as the other: a loose one lets the knobs cheat the test.
+    /// Part of ε_d that grows with g. Keep it as small as `dual`: with a loose one, the knobs can cheat the stop test.
     pub dual_relative: S,
 }
 
 impl<S: Scalar> Tolerance<S> {
-    /// Positive and finite, for every g?
+    /// Checks that all tolerances are positive and finite, for every g.
     pub fn check_parts(&self) -> Result<(), Error> {
         let Self {
             primal,
@@ -208,7 +209,7 @@ impl<S: Scalar> Tolerance<S> {
         }
     }
 
-    /// The same, and finite for this g.
+    /// Performs the same checks, and that ε_d is finite for this g.
     pub fn check(&self, instance: &Instance<'_, S>) -> Result<(), Error> {
         self.check_parts()?;
         if self.dual_of(instance).is_finite() {

@@ -1,12 +1,12 @@
-//! One iteration of ADMM, shared by the controller on the device and by the system that is differentiated: the same operations in
-//! the same order, hence the same bits.
+//! One iteration of ADMM, shared by the controller on the device and the system that is differentiated: the same operations in
+//! the same order, and therefore the same bits.
 
 use super::qp::{Instance, Qp, Shape, Tolerance};
 use crate::error::{Argument, Error, exact};
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, pieces, pieces_mut, split, split_mut};
 
-/// The knobs of one phase, ready for use.
+/// Knobs of one phase.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase<'a, S> {
     /// R, one number per constraint of a block.
@@ -17,24 +17,24 @@ pub struct Phase<'a, S> {
     pub inverse: &'a [S],
 }
 
-/// The knobs of all phases.
+/// Knobs of all phases.
 #[derive(Clone, Copy, Debug)]
 pub struct Phases<'a, S> {
     /// Phase after phase: R of a block, then α.
     pub params: &'a [S],
-    /// K of each.
+    /// K of each phase.
     pub inverses: &'a [S],
-    /// The iterations at which the second, third … phase begins; rising.
+    /// Iterations at which the second, third … phase begins, in increasing order.
     pub switches: &'a [usize],
 }
 
 impl<'a, S: Scalar> Phases<'a, S> {
-    /// How many; there is always one.
+    /// Number of phases; at least one.
     pub fn count(&self) -> usize {
         self.switches.len() + 1
     }
 
-    /// Lengths.
+    /// Checks the lengths.
     pub fn check(&self, shape: Shape) -> Result<(), Error> {
         exact(
             Argument::Theta,
@@ -48,13 +48,13 @@ impl<'a, S: Scalar> Phases<'a, S> {
         )
     }
 
-    /// Which phase an iteration belongs to.
+    /// Phase of an iteration.
     #[inline]
     pub(crate) fn number(switches: &[usize], iteration: usize) -> usize {
         switches.iter().take_while(|&&s| s <= iteration).count()
     }
 
-    /// The knobs of this iteration.
+    /// Knobs of this iteration.
     #[inline]
     pub fn at(&self, shape: Shape, iteration: usize) -> Phase<'a, S> {
         let number = Self::number(self.switches, iteration);
@@ -76,7 +76,7 @@ impl<'a, S: Scalar> Phase<'a, S> {
     }
 }
 
-/// How far an iterate is from a solution, each in units of its tolerance.
+/// Residuals of an iterate, each divided by its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Residual<S> {
@@ -87,18 +87,18 @@ pub struct Residual<S> {
 }
 
 impl<S: Scalar> Residual<S> {
-    /// The larger of the two: solved at 1.
+    /// The larger of the two; solved if at most 1.
     pub fn ratio(&self) -> S {
         larger(self.primal, self.dual)
     }
 }
 
-/// A program with the data of one tick.
+/// Program with the data of one tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Solver<'a, S> {
-    /// What is the same at every tick.
+    /// Part of the program that is the same at every tick.
     pub qp: Qp<'a, S>,
-    /// What this tick brings.
+    /// Part of the program that changes with the tick.
     pub instance: Instance<'a, S>,
     /// 1/ε_p
     pub(crate) primal_scale: S,
@@ -106,7 +106,7 @@ pub struct Solver<'a, S> {
     pub(crate) dual_scale: S,
 }
 
-/// The slices of one block.
+/// Slices of one block.
 pub(crate) struct Block<'a, S> {
     pub(crate) linear: &'a [S],
     pub(crate) lower: &'a [S],
@@ -155,7 +155,7 @@ impl<'a, S: Scalar> Solver<'a, S> {
             })
     }
 
-    /// rows ← Gu with u = K(Gᵀ(R∘z − y) − g), for one block.
+    /// Computes rows ← Gu with u = K(Gᵀ(R∘z − y) − g), for one block.
     #[inline]
     pub(crate) fn point(
         &self,
@@ -180,7 +180,8 @@ impl<'a, S: Scalar> Solver<'a, S> {
         self.qp.extend(rows);
     }
 
-    /// An iteration of all blocks, in place: z and y become z⁺ and y⁺, `rows` Gu. `scratch` has [`Shape::scratch`] entries.
+    /// Makes one iteration of all blocks, in place: z and y become z⁺ and y⁺, `rows` Gu. `scratch` has [`Shape::scratch`]
+    /// entries.
     pub fn iterate(
         &self,
         phase: Phase<'_, S>,
@@ -225,23 +226,23 @@ impl<'a, S: Scalar> Solver<'a, S> {
     }
 }
 
-/// The larger of two numbers, or NaN if one of them is: an iterate that is not a number must not pass for a solution.
+/// The larger of two numbers, or NaN if either is NaN: an iterate with NaN must not count as a solution.
 #[inline(always)]
 pub(crate) fn larger<S: Scalar>(a: S, b: S) -> S {
     if b > a || b.is_nan() { b } else { a }
 }
 
-/// ln of a residual, for a criterion: below 10⁻³⁰ it is as good as zero, and its logarithm no longer falls.
+/// Logarithm of a residual, for a criterion. Residuals below 10⁻³⁰ count as zero, and the logarithm no longer falls.
 #[cfg(feature = "libm")]
 pub(crate) fn logarithm<S: Scalar>(ratio: S) -> S {
     larger(S::from_f64(FLOOR), ratio).ln()
 }
 
-/// Below this a residual is as good as zero.
+/// Threshold below which a residual counts as zero.
 #[cfg(feature = "libm")]
 pub(crate) const FLOOR: f64 = 1e-30;
 
-/// Plain comparisons: a NaN stays one, and the same in every language.
+/// Clips by plain comparisons: a NaN stays a NaN, and the result is the same in every language.
 #[inline(always)]
 pub(crate) fn clip<S: Scalar>(value: S, lower: S, upper: S) -> S {
     if value < lower {
@@ -253,7 +254,7 @@ pub(crate) fn clip<S: Scalar>(value: S, lower: S, upper: S) -> S {
     }
 }
 
-/// out ← K·v with a symmetric K, by columns.
+/// Computes out ← K·v with a symmetric K, by columns.
 #[inline]
 pub(crate) fn apply<S: Scalar>(matrix: &[S], v: &[S], out: &mut [S]) {
     out.fill(S::ZERO);

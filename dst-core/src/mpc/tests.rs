@@ -1,4 +1,4 @@
-//! Known answers first, then derivatives against differences; the promises about deadlines are in `deadline`.
+//! Known answers, then derivatives against differences; the guarantees about deadlines are in `deadline`.
 
 mod deadline;
 
@@ -11,7 +11,7 @@ use crate::solve::{Borrowed, Cursor};
 use crate::{Argument, Error, Point, Scalar, System};
 use crate::{Map, Mode};
 
-/// A double integrator with one input, position and velocity bounded, four stages, two blocks: small and not symmetric.
+/// Double integrator with one input, bounded position and velocity, four stages and two blocks: small and not symmetric.
 struct Example<S> {
     shape: Shape,
     hessian: Vec<S>,
@@ -97,7 +97,7 @@ impl<S: Scalar> Example<S> {
         inverses
     }
 
-    /// Three phases that differ.
+    /// Three different phases.
     fn params(&self) -> Vec<S> {
         let phase = |p: usize| {
             let weights = (0..12).map(move |i| 1.0 + 0.15 * i as f64 + 0.4 * p as f64);
@@ -117,7 +117,7 @@ fn tolerance<S: Scalar>() -> Tolerance<S> {
 
 const SWITCHES: [usize; 2] = [3, 7];
 
-/// N\* and, with slots, its gradient.
+/// N\* and, if there are slots, its gradient.
 fn stopping(example: &Example<f64>, params: &[f64], slots: usize) -> (f64, Vec<f64>) {
     let inverses = example.inverses(params);
     let system = Admm::new(
@@ -232,7 +232,7 @@ fn the_solution_meets_the_conditions_of_optimality() {
         for i in 0..12 {
             let (lo, hi) = (example.lower[12 * block + i], example.upper[12 * block + i]);
             assert!((z[i] - rows[12 * block + i]).abs() < 1e-10);
-            // Complementarity: a multiplier has the side of its bound.
+            // Complementarity: the sign of a multiplier matches its active bound.
             if y[i] > 1e-7 {
                 assert!((z[i] - hi).abs() < 1e-9);
                 touched += 1;
@@ -244,16 +244,16 @@ fn the_solution_meets_the_conditions_of_optimality() {
     }
     assert!(
         touched >= 2,
-        "{touched}: the example should meet its bounds"
+        "{touched}: the bounds should be active in the example"
     );
 }
 
 #[test]
-fn the_gradient_is_that_of_differences() {
+fn gradient_matches_finite_differences() {
     let example = Example::<f64>::new();
     let params = example.params();
     let (steps, gradient) = stopping(&example, &params, 6);
-    assert!(steps > 8.0, "{steps}: the last phase should take part");
+    assert!(steps > 8.0, "{steps}: the run should reach the last phase");
     let largest = gradient.iter().fold(0.0, |m: f64, g| m.max(g.abs()));
     for (j, &exact) in gradient.iter().enumerate() {
         let at = |d: f64| {
@@ -315,7 +315,7 @@ fn projected_momentum_is_differentiated_exactly() {
         let s = plan
             .sensitivity(&system, &theta, &[0.0; 16], &mut workspace)
             .unwrap();
-        // At the stop: bounds where the gradient pushes, zero gradient elsewhere.
+        // At the stop: an active bound where the gradient pushes against it, otherwise a zero gradient.
         for (i, x) in s.state[8..].iter().enumerate() {
             let h = &example.hessian[4 * (i % 4)..][..4];
             let block = &s.state[8 + 4 * (i / 4)..][..4];

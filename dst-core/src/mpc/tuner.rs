@@ -1,9 +1,9 @@
-//! Adaptation of the knobs on the device, in bounded work per tick.
+//! Adaptation of the knobs on the device, with bounded work per tick.
 //!
-//! One tick's program is kept and solved again beside the control loop, a few iterations per tick; then its stopping time is
-//! differentiated, a few backward steps per tick; then θ moves against the gradient, no knob by more than η; then the new K are
-//! computed, a few pivots per tick; then they take the place of the old ones, all at once. At no time does the
-//! controller wait, and between two calls everything is plain data.
+//! The tuner keeps the program of one tick. Beside the control loop, it solves it again, a few iterations per tick;
+//! differentiates its stopping time, a few backward steps per tick; moves θ against the gradient, no knob by more than η;
+//! computes the new K, a few pivots per tick; and replaces the old ones, all at once. The controller never waits, and between two
+//! calls everything is plain data.
 
 use super::admm::dims;
 use super::qp::{Instance, Qp, Tolerance};
@@ -15,17 +15,17 @@ use crate::scalar::Scalar;
 use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
 use crate::solve::{Borrowed, Crossing, Cursor, Progress, Seeds, Status};
 
-/// What a tuner is at.
+/// Stage of a tuner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum TunerStage {
-    /// Waiting for a program.
+    /// Waits for a program.
     Idle,
-    /// Solving it.
+    /// Solves the program.
     Solving,
-    /// Differentiating its stopping time.
+    /// Differentiates its stopping time.
     Differentiating,
-    /// Inverting for the new weights.
+    /// Inverts the matrices of the new weights.
     Inverting,
 }
 
@@ -69,7 +69,7 @@ pub struct Tuner<'a, 'm, S> {
 }
 
 impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
-    /// Numbers of memory for these knobs and so many checkpoint slots.
+    /// Length of the memory for these knobs and this many checkpoint slots.
     pub fn len(qp: &Qp<'_, S>, knobs: &Knobs<'_, S>, slots: usize) -> usize {
         let shape = qp.shape;
         let dims = dims(shape, knobs.phases);
@@ -82,8 +82,8 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             + dims.slots_len(1, slots, false)
     }
 
-    /// Begins at θ; `memory` has [`len`](Self::len) numbers and there is a mark for every checkpoint slot. `hessian` is H. The first K are
-    /// computed here, all at once: before the loop starts.
+    /// Starts at θ. `memory` has [`len`](Self::len) numbers, `marks` one entry per checkpoint slot, and `hessian` is H. Computes
+    /// the first K in one call, before the control loop starts.
     pub fn new(
         controller: &Controller<'a, S>,
         hessian: &'a [S],
@@ -156,17 +156,17 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         })
     }
 
-    /// The most that any knob moves per adaptation; 0.02 unless said otherwise.
+    /// Sets the largest move of any knob per adaptation; the default is 0.02.
     pub fn rate(self, rate: S) -> Self {
         Self { rate, ..self }
     }
 
-    /// A program that takes more iterations than this is given up; 500 unless said otherwise.
+    /// Sets the number of iterations after which a program is dropped; the default is 500.
     pub fn cap(self, cap: usize) -> Self {
         Self { cap, ..self }
     }
 
-    /// What it is at.
+    /// Current stage.
     pub fn stage(&self) -> TunerStage {
         match self.stage {
             Stage::Idle => TunerStage::Idle,
@@ -176,22 +176,22 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         }
     }
 
-    /// θ
+    /// Current θ.
     pub fn theta(&self) -> &[S] {
         self.theta
     }
 
-    /// Times that θ has moved.
+    /// Number of moves of θ.
     pub fn adaptations(&self) -> usize {
         self.adaptations
     }
 
-    /// N\* of the last program that was differentiated, in iterations; NaN before.
+    /// N\* of the last differentiated program, in iterations; NaN before the first.
     pub fn iterations(&self) -> S {
         self.last
     }
 
-    /// The parameters to control with now.
+    /// Parameters to use for control now.
     pub fn phases(&self) -> Phases<'_, S> {
         let ([params, _], [inverses, _]) = (&self.params, &self.inverses);
         Phases {
@@ -201,7 +201,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         }
     }
 
-    /// Takes up a program, if it has none; `start` is z and y before the first iteration, or nothing for zeros.
+    /// Accepts a program if it has none; `start` is z and y before the first iteration, or empty for zeros.
     pub fn observe(&mut self, instance: Instance<'_, S>, start: &[S]) -> Result<bool, Error> {
         if !matches!(self.stage, Stage::Idle) {
             return Ok(false);
@@ -219,9 +219,9 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         Ok(true)
     }
 
-    /// Does at most `budget` operations, each about as long as an iteration of the controller or its transpose: iterations,
-    /// backward steps, pivots. The operation before the first pivot of a phase also puts H + GᵀRG together, at once: at most as much as a pivot for
-    /// every output of the horizon. A program that cannot be differentiated is dropped.
+    /// Makes at most `budget` operations: iterations, backward steps or pivots, each about as long as an iteration of the
+    /// controller or its transpose. The operation before the first pivot of a phase also assembles H + GᵀRG, which costs at most
+    /// one pivot per output of the horizon. A program that cannot be differentiated is dropped.
     pub fn advance(&mut self, budget: usize) -> Result<TunerStage, Error> {
         let result = match self.stage {
             Stage::Idle => Ok(()),
@@ -296,7 +296,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             *v = keep * *v + (S::ONE - keep) * g;
             largest = largest.max(v.abs());
         }
-        // Where θ is to go takes the place of the gradient, until there are inverses for it.
+        // The new θ overwrites the gradient until its inverses are available.
         copy(self.gradient, self.theta);
         if largest > S::ZERO {
             for (theta, &v) in self.gradient.iter_mut().zip(self.velocity.iter()) {
@@ -308,7 +308,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         Ok(())
     }
 
-    /// H + GᵀRG of a phase, in its place.
+    /// Writes H + GᵀRG of a phase in place of its inverse.
     fn prepare(&mut self, phase: usize) {
         let shape = self.qp.shape;
         let ([_, next], [_, inverses]) = (&self.params, &mut self.inverses);
@@ -320,7 +320,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
                 self.qp.normal_matrix(self.hessian, weights, target);
                 Stage::Inverting(phase, Inversion::new(shape.variables()))
             }
-            // All phases are done: the new take the place of the old.
+            // All phases are done: the new parameters replace the old ones.
             _ => {
                 core::mem::swap(&mut self.theta, &mut self.gradient);
                 self.adaptations = self.adaptations.saturating_add(1);
@@ -338,11 +338,11 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             self.stage = Stage::Idle;
             return;
         };
-        // No program is under way: its memory serves as the row.
+        // No program is in progress: its memory serves as the row.
         if inversion.advance(target, self.linear, budget) {
             self.prepare(phase + 1);
         } else if inversion.failed() {
-            // Not positive definite: keep what works.
+            // Not positive definite: keep the current parameters.
             self.stage = Stage::Idle;
         } else {
             self.stage = Stage::Inverting(phase, inversion);

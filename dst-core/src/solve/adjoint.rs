@@ -1,19 +1,19 @@
 //! The backward sweep over checkpoints (Algorithm 1 of the paper).
 //!
-//! λ starts from ∇J(x_N), weighted by the crossing; step k pulls it back through the exact transpose of the step and
-//! adds to θ̄. States that were not kept are recomputed from the nearest checkpoint, as the reversal says, by the very operations of
-//! the forward run: the gradient has the same bits whatever the number of slots and however the work is cut.
+//! λ starts from ∇J(x_N), weighted by the crossing; step k pulls it back through the exact transpose of the step and adds to θ̄.
+//! The reversal recomputes states that were not kept from the nearest checkpoint, with exactly the operations of the forward run.
+//! The bits of the gradient therefore depend neither on the number of slots nor on the budgets.
 //!
-//! A sweep begins at x_N with x_{N−1} at hand, right behind the run. Two kinds do not: a further sweep over the same run, and
-//! one from the entry of a stay that lasted longer. They *approach* first: the reversal goes to x_{N−1}, where it would pull
-//! for the first time, and, if x_N is not at hand either, one more step and one evaluation are made from there. From then on
-//! all sweeps are the same.
+//! A sweep begins at x_N with x_{N−1} available, directly after the run. In two cases it does not: for a further sweep over the
+//! same run, and for a sweep from the entry of a stay that lasted longer. These *approach* first: the reversal goes to x_{N−1},
+//! where its first pull would be, and, if x_N is not available either, one more step and one evaluation follow. From then on all
+//! sweeps are the same.
 //!
 //! | sweep | steps recomputed |
 //! |---|---|
-//! | right behind the run | at most a few percent more than [`optimum`](crate::checkpoint::optimum)`(N, s)` − N; none with N slots |
-//! | once more | [`advances`](crate::checkpoint::advances)`(N, s)`; none with N slots in memory |
-//! | from the entry N of a stay that ended at K | as behind a run of K steps that is reversed from N only, and one |
+//! | directly after the run | at most a few percent more than [`optimum`](crate::checkpoint::optimum)`(N, s)` − N; none with N slots |
+//! | further sweep | [`advances`](crate::checkpoint::advances)`(N, s)`; none with N slots in memory |
+//! | from the entry N of a stay that ended at K | as after a run of K steps reversed from N only, plus one |
 
 use core::mem::{swap, take};
 
@@ -28,29 +28,29 @@ use crate::scalar::Scalar;
 use crate::slices::{all_finite, clear, copy, split, split_mut};
 use crate::system::{Bar, Reading, Seed, System};
 
-/// An operation that needs the working state evaluated.
+/// Operation that needs the working state evaluated.
 #[derive(Clone, Copy)]
 enum Operation {
     /// One step forward.
     Advance,
-    /// One step forward to the state at which the sweep begins.
+    /// One step forward, to the state at which the sweep begins.
     Arrive,
-    /// Into this slot.
+    /// Save to this slot.
     Save(usize),
-    /// The transpose of this step.
+    /// Transpose of this step.
     Pull(usize),
 }
 
-/// The parts of a memory by their role in a differentiation, and the problem.
+/// Parts of a memory by their role in a differentiation, and the problem.
 pub(super) struct Sweeper<'p, 'm, S, Y: ?Sized, I> {
     pub(super) problem: Problem<'p, S, Y, I>,
-    /// x_end, at which the sweep begins, unless it lies in a slot.
+    /// x_end, at which the sweep begins, unless it is in a slot.
     pub(super) last: &'m mut [S],
-    /// A at x_end; for a map F there, unless it lies in a slot.
+    /// A at x_end (for a map F), unless it is in a slot.
     pub(super) rate: &'m mut [S],
-    /// The working state x_k, unless it lies in a slot.
+    /// The working state x_k, unless it is in a slot.
     pub(super) here: &'m mut [S],
-    /// x_{k+1} when it has been computed.
+    /// x_{k+1}, if computed.
     pub(super) next: &'m mut [S],
     pub(super) lambda: &'m mut [S],
     pub(super) temporary: &'m mut [S],
@@ -65,7 +65,7 @@ pub(super) struct Sweeper<'p, 'm, S, Y: ?Sized, I> {
     pub(super) marks: &'m mut [Mark],
     pub(super) reversal: &'m mut Reversal,
     pub(super) sweep: &'m mut Sweep<S>,
-    /// The step at which the sweep begins.
+    /// Step at which the sweep begins.
     pub(super) end: usize,
     /// J there, and one step before.
     pub(super) criterion: &'m mut S,
@@ -73,8 +73,9 @@ pub(super) struct Sweeper<'p, 'm, S, Y: ?Sized, I> {
 }
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
-    /// The same as [`differentiate`](Self::differentiate) by the adjoint, whatever the plan says. An operation is a step recomputed or a step pulled back. A step pulled
-    /// back may have to be evaluated first, so one operation is at most one step of the integrator and its transpose.
+    /// Differentiates like [`differentiate`](Self::differentiate), but always by the adjoint. An operation is one step recomputed
+    /// or one step pulled back. A step may have to be evaluated before it is pulled back, so one operation is at most one step of
+    /// the integrator and its transpose.
     #[inline]
     pub fn adjoint<M: Workspace<S> + ?Sized, W: Weights<S>>(
         &self,
@@ -98,7 +99,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         progress
     }
 
-    /// Begins a differentiation, unless this one is under way.
+    /// Begins a differentiation, unless this one is already in progress.
     #[inline]
     pub(super) fn open(
         &self,
@@ -130,14 +131,14 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             Phase::Reached => work.cursor.entry,
             _ => return Err(Error::NotStopped { steps }),
         };
-        // The result of the last sweep is given up, even if this one cannot begin.
+        // The result of the last sweep is discarded, even if this one cannot begin.
         work.cursor.stage = Stage::Before;
         self.begin(work, end, crossing.is_some())?;
         work.cursor.stage = stage;
         Ok(())
     }
 
-    /// A sweep that begins at x_end, behind the run or over what the last sweep left.
+    /// Begins a sweep at x_end, after the run or over the checkpoints of the last sweep.
     #[inline(always)]
     fn begin(&self, work: &mut Work<'_, S>, end: usize, stopped: bool) -> Result<(), Error> {
         let in_place = work.in_place();
@@ -158,7 +159,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 sweep.at_hand = end == steps;
                 sweep.flipped = steps & 1 == 1;
                 sweep.replaced = false;
-                // While no slot has been used twice, x_k lies in slot k. A store gets x_k when x_{k+1} is left.
+                // While no slot has been reused, x_k is in slot k. A store gets x_k when the run leaves x_{k+1}.
                 sweep.kept = match work.slots {
                     Slots::Store(_) if steps < 2 => Kept::Nothing,
                     _ if steps <= marks.len() => Kept::All,
@@ -203,7 +204,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     }
 }
 
-/// The rows of x_k, its rate, x_{k−1} and the next state behind a run of this many steps; see the top of `memory.rs`.
+/// Rows of x_k, its rate, x_{k−1} and the next state after a run of this many steps; see the top of `memory.rs`.
 fn roles(steps: usize, in_place: usize, map: bool) -> [u8; 4] {
     match (steps.checked_sub(in_place), map) {
         (None, false) => [0, 2, 1, 3],
@@ -218,7 +219,7 @@ fn roles(steps: usize, in_place: usize, map: bool) -> [u8; 4] {
     }
 }
 
-/// The stage after a call.
+/// Stage after a call.
 pub(super) fn next_stage(now: Stage, progress: Result<Progress, Error>) -> Stage {
     match progress {
         Ok(Progress::Running { .. }) => now,
@@ -299,7 +300,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         Ok((sweeper, stage))
     }
 
-    /// The sweep: at most `budget` operations.
+    /// Continues the sweep by at most `budget` operations.
     #[inline(always)]
     fn go_back<W: Weights<S>>(
         &mut self,
@@ -329,18 +330,18 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         }
     }
 
-    /// True if the seeds can be set: x_end is at hand and, where slopes are needed, x_{end−1} is the working state.
+    /// True if the seeds can be set: x_end is available and, if slopes are needed, x_{end−1} is the working state.
     pub(super) fn is_ready(&self, crossing: Option<Crossing>) -> bool {
         let slopes = crossing.is_some_and(Crossing::needs_slopes);
         self.sweep.at_hand && (self.is_placed() || !slopes)
     }
 
-    /// True if the working state is the one to be pulled back next.
+    /// True if the working state is the next one to be pulled back.
     fn is_placed(&self) -> bool {
         self.reversal.is_at_hand() && self.sweep.step == self.sweep.to
     }
 
-    /// One operation of the reversal; those that cost a step take one of the budget, which is not zero.
+    /// Performs one operation of the reversal; one that costs a step takes one from the budget, which is not zero.
     #[inline]
     pub(super) fn operate<W: Weights<S>>(
         &mut self,
@@ -348,7 +349,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         left: &mut usize,
     ) -> Result<(), Error> {
         let operation = if !self.sweep.at_hand && (self.is_placed() || self.end == 0) {
-            // The working state is x_{end−1}, and x_end is still to be computed from it.
+            // The working state is x_{end−1}; x_end has to be computed from it.
             self.sweep.known = Known::State;
             Operation::Arrive
         } else if self.sweep.step < self.sweep.to {
@@ -367,7 +368,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         };
         let wanted = match operation {
             Operation::Arrive if self.end == 0 => {
-                // There is no x_{−1}, and x_0 need not be computed.
+                // There is no x_{−1}, and x_0 is known.
                 copy(self.next, self.problem.x0);
                 Known::State
             }
@@ -375,7 +376,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             Operation::Save(_) if self.shape.record == 0 => Known::State,
             Operation::Save(_) | Operation::Pull(_) => Known::Record,
         };
-        // In one place for all of them: it is most of the code.
+        // One call site for all cases: it is most of the code.
         let criterion = self.prepare(wanted)?;
         match operation {
             Operation::Arrive => {
@@ -402,7 +403,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         Ok(())
     }
 
-    /// Takes the state of a slot as the working state.
+    /// Makes the state of a slot the working state.
     #[inline]
     fn load(&mut self, slot: usize, step: usize) -> Result<(), Error> {
         self.sweep.here = match &mut self.slots {
@@ -418,7 +419,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         Ok(())
     }
 
-    /// What is known of a state that was computed again, or came with its record. An empty record is trivially known.
+    /// Known parts of a state that was recomputed or loaded with its record. An empty record is trivially known.
     fn known(&self, record: bool) -> Known {
         if record || self.record_here.is_empty() {
             Known::Record
@@ -427,7 +428,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         }
     }
 
-    /// Makes x_end, which lies in the next row, the last state, and evaluates there.
+    /// Makes x_end, which is in the next row, the last state, and evaluates there.
     #[inline]
     fn arrive(&mut self) {
         swap(&mut self.last, &mut self.next);
@@ -444,7 +445,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         self.sweep.at_hand = true;
     }
 
-    /// Evaluates at the working state as far as it takes, and returns J there if it had to.
+    /// Evaluates at the working state as far as needed, and returns J there if it was evaluated.
     #[inline]
     fn prepare(&mut self, wanted: Known) -> Result<S, Error> {
         let enough = match wanted {
@@ -461,7 +462,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         Ok(reading.criterion)
     }
 
-    /// Evaluates at the working state; with `step`, writes x_{k+1} to the next row. For a map the evaluation does that.
+    /// Evaluates at the working state; with `step`, writes x_{k+1} to the next row. For a map the evaluation itself does this.
     #[inline]
     pub(super) fn evaluate(&mut self, step: bool) -> Result<Reading<S>, Error> {
         let problem = self.problem;

@@ -1,4 +1,4 @@
-//! The results of a run and of its differentiation.
+//! Results of a run and of its differentiation.
 
 use core::mem::swap;
 
@@ -11,48 +11,48 @@ use crate::scalar::Scalar;
 use crate::slices::{copy, split};
 use crate::system::System;
 
-/// The state of a run between two calls of [`advance`](crate::Problem::advance).
+/// State of a run between two calls of [`advance`](crate::Problem::advance).
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Iterate<'m, S> {
-    /// Steps done, k. At the end of a run that is not asked to stay, N.
+    /// Number of steps, k. At the end of a run without a required stay, N.
     pub steps: usize,
     /// t_k = t0 + k·h
     pub time: S,
     /// J at x_k
     pub criterion: S,
-    /// J at x_{k−1}; NaN while there is none.
+    /// J at x_{k−1}; NaN at step 0.
     pub previous: S,
     /// f at x_k
     pub loss: S,
     /// x_k
     pub state: &'m [S],
-    /// The visited iterate with the least J.
+    /// Visited iterate with the least J.
     pub best: &'m [S],
     /// Its J.
     pub best_criterion: S,
-    /// The step at which J fell to ε and has stayed since; `None` while J is above ε.
+    /// Step at which J fell to ε without leaving since; `None` while J is above ε.
     pub entry: Option<usize>,
-    /// Number of times that J rose above ε again, under a plan that asks for a [stay](crate::Plan::staying).
+    /// Number of times that J rose above ε again, for a plan with a [stay](crate::Plan::staying).
     pub exits: usize,
 }
 
-/// How a run stands: a stop is a status that carries the iterate, not an error.
+/// Status of a run. A stop is a status that carries the iterate, not an error.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Status<'m, S> {
-    /// The budget of the call is used up; call again, or take [`Iterate::best`] if the deadline is here.
+    /// The budget of the call is exhausted; call again, or use [`Iterate::best`] at the deadline.
     Running(Iterate<'m, S>),
-    /// Stopped: J ≤ ε and, if the plan asks for it, has stayed there.
+    /// The run stopped: J ≤ ε and, if the plan requires it, J has stayed there.
     Reached(Iterate<'m, S>),
-    /// The step limit came first: N = +∞ as far as this run can tell. Also the end of a stay that was cut short.
+    /// The step limit came first: N = +∞ as far as this run shows. Also the end of a stay that the limit cut short.
     StepLimit(Iterate<'m, S>),
-    /// A run that was to stay below ε met the step limit above it.
+    /// A run that had to stay below ε met the step limit above it.
     NeverSettled(Iterate<'m, S>),
 }
 
 impl<'m, S: Copy> Status<'m, S> {
-    /// The iterate, whatever the status.
+    /// Iterate, whatever the status.
     pub fn iterate(&self) -> Iterate<'m, S> {
         match *self {
             Self::Running(i) | Self::Reached(i) | Self::StepLimit(i) | Self::NeverSettled(i) => i,
@@ -65,24 +65,24 @@ impl<'m, S: Copy> Status<'m, S> {
     }
 }
 
-/// How far a differentiation is.
+/// Progress of a differentiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Progress {
-    /// The budget of the call is used up.
+    /// The budget of the call is exhausted.
     Running {
-        /// Adjoint: steps still to be pulled back. Tangent: operations still to be done.
+        /// Adjoint: steps still to be pulled back. Tangent: operations still to do.
         remaining: usize,
     },
     /// The gradient is complete.
     Done,
 }
 
-/// Calls into the system, counted: those of the run and of the last differentiation together.
+/// Number of calls into the system, by the run and the last differentiation together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Evaluations {
-    /// Of the rate.
+    /// Evaluations of the rate.
     pub rate: usize,
     /// Pullbacks.
     pub pullback: usize,
@@ -90,13 +90,13 @@ pub struct Evaluations {
     pub pushforward: usize,
 }
 
-/// The moment of the stop, as the [`Crossing`](crate::Crossing) reads it.
+/// Stopping time, as determined by the [`Crossing`](crate::Crossing).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct StopTime<S> {
     /// T
     pub time: S,
-    /// The same counted in steps: N − 1 + (T − t_{N−1})/h; N itself with `Paper`.
+    /// T in steps: N − 1 + (T − t_{N−1})/h; N itself with `Paper`.
     pub steps: S,
     /// dT/dε
     pub epsilon_gradient: S,
@@ -104,24 +104,24 @@ pub struct StopTime<S> {
     pub condition: Condition<S>,
 }
 
-/// The gradient of what the [`Seeds`](crate::Seeds) name, with respect to θ and x0.
+/// Gradient of the quantity given by the [`Seeds`](crate::Seeds), with respect to θ and x0.
 #[derive(Clone, Copy, Debug)]
 pub struct Gradient<'m, S> {
-    /// The step at which the sweep began: N, or the last step if the stop is not among the seeds.
+    /// Step at which the sweep began: N, or the last step if the stop is not among the seeds.
     pub steps: usize,
-    /// The iterate there.
+    /// Iterate at that step.
     pub state: &'m [S],
-    /// The gradient with respect to θ.
+    /// Gradient with respect to θ.
     pub theta: &'m [S],
-    /// The gradient with respect to x0 (with a window: to the state at its start); empty if it was not asked for.
+    /// Gradient with respect to x0 (with a window: to the state at its start); empty if it was left out.
     pub x0: &'m [S],
-    /// The stopping time; `None` where it is not among the seeds.
+    /// Stopping time; `None` if it is not among the seeds.
     pub stop: Option<StopTime<S>>,
-    /// Work done.
+    /// Number of evaluations.
     pub evaluations: Evaluations,
 }
 
-/// A stopping time and its gradients, in time and in steps.
+/// Stopping time and its gradients, in time and in steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Sensitivity<'m, S> {
     /// N: the step of the crossing, with J ≤ ε there and J > ε one step before.
@@ -130,7 +130,7 @@ pub struct Sensitivity<'m, S> {
     pub state: &'m [S],
     /// T, dT/dε and the condition of the crossing.
     pub stop: StopTime<S>,
-    /// Work done.
+    /// Number of evaluations.
     pub evaluations: Evaluations,
     h: S,
     theta: &'m [S],
@@ -140,7 +140,7 @@ pub struct Sensitivity<'m, S> {
 }
 
 impl<'m, S: Scalar> Sensitivity<'m, S> {
-    /// ∂T/∂θ: what the paper writes as ∂N/∂θ. It has the unit of time.
+    /// ∂T/∂θ, which the paper writes as ∂N/∂θ. It has the unit of time.
     pub fn time_gradient(&self) -> &'m [S] {
         self.theta
     }
@@ -155,7 +155,7 @@ impl<'m, S: Scalar> Sensitivity<'m, S> {
         self.stop.epsilon_gradient
     }
 
-    /// The change in the number of steps: ∂T/∂θ divided by h.
+    /// ∂T/∂θ divided by h: the change in the number of steps.
     pub fn steps_gradient(&self) -> &'m [S] {
         self.theta_steps
     }
@@ -172,7 +172,7 @@ impl<'m, S: Scalar> Sensitivity<'m, S> {
 }
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
-    /// The result of the last sweep; [`Error::Order`] before it is finished.
+    /// Returns the result of the last sweep, or [`Error::Order`] if it is not finished.
     pub fn gradient<'m, M: Workspace<S> + ?Sized>(
         &self,
         memory: &'m M,
@@ -219,7 +219,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         })
     }
 
-    /// The finished gradient of a stopping time, in both units.
+    /// Finished gradient of a stopping time, in both units.
     pub(crate) fn sensitivity<'m, M: Workspace<S> + ?Sized>(
         &self,
         memory: &'m mut M,

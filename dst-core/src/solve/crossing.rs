@@ -1,9 +1,9 @@
-//! What is differentiated: the stopping time, weights on J and f, or both. And from dJ to dT: four ways to read the moment at
+//! Seeds of a sweep: the stopping time, weights on J and f, or both. Also the step from dJ to dT: four definitions of the time at
 //! which J crosses ε.
 //!
-//! A run stops between x_{N−1}, where J > ε, and x_N, where J ≤ ε. By the implicit function theorem
-//! ∂T/∂p = −(∂J/∂p at fixed time) / (dJ/dt), both at the crossing (Theorem 1 of the paper). The choices differ in
-//! where numerator and slope are taken; all share one backward sweep, with seeds w_i on ∇J(x_N), ∇J(x_{N−1}), ∇J(x_{N−2}):
+//! A run stops between x_{N−1}, where J > ε, and x_N, where J ≤ ε. By the implicit function theorem ∂T/∂p = −(∂J/∂p at fixed
+//! time) / (dJ/dt), both at the crossing (Theorem 1 of the paper). The definitions differ in where they take numerator and slope;
+//! all share one backward sweep, with seeds w_i on ∇J(x_N), ∇J(x_{N−1}), ∇J(x_{N−2}):
 //!
 //! | crossing | seeds | slope dJ/dt | order in h |
 //! |---|---|---|---|
@@ -12,9 +12,9 @@
 //! | [`Slope`](Crossing::Slope) | the same | ∂J/∂t − ∇J·A, interpolated | 2 (Heun) |
 //! | [`Hermite`](Crossing::Hermite) | quadratic through three steps, at s\* | derivative of the cubic | 3 (RK4) |
 //!
-//! α = (J_{N−1} − ε)/(J_{N−1} − J_N) and N\* = N − 1 + α. s\* is where the cubic through both values and both
-//! slopes of J meets ε. With N = 1 there is no third step, and `Hermite` interpolates its numerator linearly.
-//! The paper's Appendix A drops the minus sign that its Theorem 1 has; Theorem 1 and Definition 3 are right.
+//! α = (J_{N−1} − ε)/(J_{N−1} − J_N) and N\* = N − 1 + α. At s\* the cubic through both values and both slopes of J equals ε.
+//! With N = 1 there is no third step, and `Hermite` interpolates its numerator linearly. The paper's Appendix A drops the minus
+//! sign of its Theorem 1; Theorem 1 and Definition 3 are correct.
 
 use core::ops::Add;
 
@@ -26,13 +26,13 @@ use crate::scalar::Scalar;
 use crate::slices::{clear, split};
 use crate::system::{Bar, Direction, Reading, Seed, System};
 
-/// The way in which the stopping time is read off the last step.
+/// Definition of the stopping time within the last step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Crossing {
     /// Definition 3 of the paper: −h·dJ_N/(J_N − J_{N−1}).
     Paper,
-    /// The exact gradient of the linearly interpolated N\*; what finite differences of N\* see.
+    /// The exact gradient of the linearly interpolated N\*; agrees with finite differences of N\*.
     #[default]
     Interpolated,
     /// Interpolated numerator over the interpolated slope ∂J/∂t − ∇J·A; second order with [`Heun`](crate::Heun).
@@ -42,10 +42,10 @@ pub enum Crossing {
 }
 
 impl Crossing {
-    /// Every crossing.
+    /// All crossings.
     pub const ALL: [Self; 4] = [Self::Paper, Self::Interpolated, Self::Slope, Self::Hermite];
 
-    /// Its name, as it stands in code.
+    /// Name, as in the code.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Paper => "Paper",
@@ -61,10 +61,10 @@ impl Crossing {
     }
 }
 
-/// What is differentiated: chosen after the run, when the sweep begins.
+/// Quantity to differentiate, chosen after the run, when the sweep begins.
 ///
-/// Gradients are linear in their seeds, so that the stopping time and weights on J and f at any steps cost one sweep
-/// together. A further sweep over the same run, with other seeds, runs nothing forward that is still kept.
+/// Gradients are linear in their seeds, so one sweep serves the stopping time and weights on J and f at any steps. A further
+/// sweep over the same run, with other seeds, does not recompute states that are still kept.
 ///
 /// ```
 /// use dst_core::{Crossing, Euler, Memory, Reading, Seeds, formula};
@@ -98,7 +98,7 @@ pub struct Unweighted;
 
 /// Weights on J and f by step: a closure, or none.
 pub trait Weights<S>: Copy {
-    /// False for [`Unweighted`]: nothing is added anywhere.
+    /// False only for [`Unweighted`], which adds nothing.
     const ANY: bool;
     /// The weights at step k.
     fn at(&self, step: usize) -> Reading<S>;
@@ -121,7 +121,7 @@ impl<S, F: Fn(usize) -> Reading<S> + Copy> Weights<S> for F {
 }
 
 impl<S: Scalar> Seeds<S> {
-    /// The stopping time T, read off in this way. The run must have stopped.
+    /// The stopping time T of this crossing. The run must have stopped.
     pub fn stop(crossing: Crossing) -> Self {
         Self {
             stop: Some(crossing),
@@ -133,7 +133,7 @@ impl<S: Scalar> Seeds<S> {
 }
 
 impl<S: Scalar, F: Fn(usize) -> Reading<S> + Copy> Seeds<S, F> {
-    /// Σ over k of w.criterion·J(x_k) + w.loss·f(x_k), w = `weights(k)`, for k = 0 to the last step. The run need not have
+    /// The sum over k of w.criterion·J(x_k) + w.loss·f(x_k), w = `weights(k)`, from k = 0 to the last step. The run need not have
     /// stopped.
     pub fn weighted(weights: F) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl<S: Scalar, F: Fn(usize) -> Reading<S> + Copy> Seeds<S, F> {
 }
 
 impl<S: Scalar, W> Seeds<S, W> {
-    /// Multiplies the stopping time, not the weights, by a factor; zero leaves the stop out.
+    /// Multiplies the stopping time, but not the weights, by a factor; zero removes the stop.
     pub fn times(self, factor: S) -> Self {
         Self {
             time_weight: self.time_weight * factor,
@@ -154,8 +154,8 @@ impl<S: Scalar, W> Seeds<S, W> {
         }
     }
 
-    /// Goes back through the last `steps` steps only; what lies before is taken as given. The gradient "with respect to x0" is
-    /// then with respect to the state at the start of this window. For the adjoint alone: the tangent mode refuses a window.
+    /// Restricts the sweep to the last `steps` steps; the state before them is constant. The gradient "with respect to x0" is
+    /// then with respect to the state at the start of this window. Adjoint only: the tangent mode rejects a window.
     pub fn through(self, steps: usize) -> Self {
         Self {
             window: steps,
@@ -163,7 +163,7 @@ impl<S: Scalar, W> Seeds<S, W> {
         }
     }
 
-    /// The crossing, if the stop counts.
+    /// Crossing, if the stop is among the seeds.
     pub(crate) fn crossing(&self) -> Option<Crossing> {
         self.stop.filter(|_| self.time_weight != S::ZERO)
     }
@@ -172,12 +172,12 @@ impl<S: Scalar, W> Seeds<S, W> {
         self.time_weight
     }
 
-    /// The first step to be pulled back, of a sweep that begins at step `end`.
+    /// First step to be pulled back, for a sweep that begins at step `end`.
     pub(crate) fn first(&self, end: usize) -> usize {
         end.saturating_sub(self.window)
     }
 
-    /// True if the sweep is to end early.
+    /// True if the sweep ends early.
     pub(crate) fn has_window(&self) -> bool {
         self.window != usize::MAX
     }
@@ -187,7 +187,7 @@ impl<S: Scalar, W> Seeds<S, W> {
     }
 }
 
-/// The stopping time and weights, in one sweep. The weights then count up to N.
+/// The stopping time and weights, in one sweep. The weights then apply up to N.
 impl<S: Scalar, F: Fn(usize) -> Reading<S> + Copy> Add<Seeds<S, F>> for Seeds<S> {
     type Output = Seeds<S, F>;
     fn add(self, weighted: Seeds<S, F>) -> Seeds<S, F> {
@@ -200,24 +200,24 @@ impl<S: Scalar, F: Fn(usize) -> Reading<S> + Copy> Add<Seeds<S, F>> for Seeds<S>
     }
 }
 
-/// Quality of a crossing; both numbers are relative: rescaling J, or any one state, changes neither.
+/// Quality of a crossing. Both numbers are relative: rescaling J, or any one state, changes neither.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Condition<S> {
-    /// The fall of J over the last step, in units of the rounding error of J: |ΔJ| / (eps·max(|J|, |ε|)).
+    /// Decrease of J over the last step, in units of the rounding error of J: |ΔJ| / (eps·max(|J|, |ε|)).
     ///
-    /// Its reciprocal is the relative error that the division by ΔJ makes *if J is correct to its last bit*. It is not a bound on the
-    /// error of the gradient: it does not see the rounding errors of the trajectory, nor those that J itself has. A J
-    /// formed by cancellation, such as x − 1e8 with x near 1e8, has far fewer correct bits than this number assumes: shift the
-    /// state instead.
+    /// Its reciprocal is the relative error of the division by ΔJ *if J is correct to its last bit*. It is not a bound on the
+    /// error of the gradient: it includes neither the rounding errors of the trajectory nor those of J itself. A J formed by
+    /// cancellation, such as x − 1e8 with x near 1e8, has far fewer correct bits than this number assumes: shift the state
+    /// instead.
     pub rounding: S,
-    /// |dJ/dt| against the sum of its terms, |∂J/∂t − ∇J·A| / (|∂J/∂t| + Σ|∂J/∂xᵢ·Aᵢ|), at x_N: 1 where every state brings J
-    /// down, 0 where the flow grazes the level set and dJ/dt is all cancellation. NaN where it is not known: a tangent
-    /// run never forms ∇J. `Paper` and `Interpolated` do not see ∂J/∂t, and leave it out.
+    /// |dJ/dt| relative to the sum of its terms, |∂J/∂t − ∇J·A| / (|∂J/∂t| + Σ|∂J/∂xᵢ·Aᵢ|), at x_N. It is 1 if every state
+    /// reduces J, and 0 if the flow grazes the level set and dJ/dt is pure cancellation. NaN if unknown: a tangent run never
+    /// forms ∇J. `Paper` and `Interpolated` do not use ∂J/∂t, and leave it out.
     pub transversality: S,
 }
 
-/// A crossing, resolved.
+/// Resolved crossing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resolved<S> {
     /// T = t_{N−1} + fraction·h
@@ -239,7 +239,7 @@ impl<S: Scalar> Resolved<S> {
     };
 }
 
-/// The numbers that are known about the last step.
+/// Known numbers of the last step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastStep<S> {
     pub(crate) h: S,
@@ -250,14 +250,14 @@ pub(crate) struct LastStep<S> {
     pub(crate) before: S,
     /// J_N ≤ ε
     pub(crate) after: S,
-    /// dJ/dt at x_{N−1} and x_N, where the crossing asked for them.
+    /// dJ/dt at x_{N−1} and x_N, if the crossing needs them.
     pub(crate) slopes: (S, S),
-    /// Of the slope at x_N; NaN where it is not known.
+    /// Transversality at x_N; NaN if unknown.
     pub(crate) transversality: S,
 }
 
 impl<S: Scalar> LastStep<S> {
-    /// The crossing and its weights on dJ_N, dJ_{N−1}, dJ_{N−2}, or the reason why it has no derivative.
+    /// Returns the crossing and its weights on dJ_N, dJ_{N−1}, dJ_{N−2}, or the reason why it has no derivative.
     pub(crate) fn resolve(&self, crossing: Crossing) -> Result<(Resolved<S>, [S; 3]), Error> {
         let (zero, one) = (S::ZERO, S::ONE);
         let fall = self.after - self.before;
@@ -300,7 +300,7 @@ impl<S: Scalar> LastStep<S> {
         Ok((resolved, weights))
     }
 
-    /// The cubic through J and dJ/dt at both ends, minus ε, and its derivative by s.
+    /// Cubic through J and dJ/dt at both ends, minus ε, and its derivative with respect to s.
     fn hermite(&self, s: S) -> (S, S) {
         let (a, b) = (self.before - self.epsilon, self.after - self.epsilon);
         let (m, n) = (self.h * self.slopes.0, self.h * self.slopes.1);
@@ -315,10 +315,10 @@ impl<S: Scalar> LastStep<S> {
         )
     }
 
-    /// The root of the cubic in [0, 1], by Newton kept inside a shrinking bracket. It exists: the ends differ in sign.
+    /// Root of the cubic in [0, 1], by Newton steps within a shrinking bracket. It exists: the ends differ in sign.
     fn hermite_root(&self, start: S) -> S {
         let (mut low, mut high, mut s) = (S::ZERO, S::ONE, start);
-        // Bisection alone gains a bit per round, so this bound is reached by no sane input.
+        // Bisection alone gains one bit per round, so no reasonable input reaches this bound.
         for _ in 0..64 {
             let (value, slope) = self.hermite(s);
             if value > S::ZERO {
@@ -355,9 +355,9 @@ impl<S: Scalar> LastStep<S> {
         }
     }
 
-    /// Too flat for a derivative: fewer than four good bits in ΔJ, a slope that does not fall or, where it is dJ/dt itself, one that is
-    /// nothing but cancellation at x_N. Where the terms of dJ/dt are not known, it is compared with the mean slope of the
-    /// step instead. A slope or ΔJ that is NaN counts as flat; a transversality that is NaN refuses nothing.
+    /// True if the crossing is too flat for a derivative: ΔJ has fewer than four good bits, the slope is not negative or, if the
+    /// slope is dJ/dt itself, it is pure cancellation at x_N. If the terms of dJ/dt are unknown, it is compared with the mean
+    /// slope of the step instead. A slope or ΔJ that is NaN counts as flat; a transversality that is NaN does not.
     fn is_flat(&self, crossing: Crossing, resolved: &Resolved<S>) -> bool {
         let Condition {
             rounding,
@@ -376,7 +376,7 @@ impl<S: Scalar> LastStep<S> {
     }
 }
 
-/// The way in which dJ/dt is formed: by one pullback, or by one pushforward along −A.
+/// Method by which dJ/dt is formed: one pullback, or one pushforward along −A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SlopeBy {
     Pullback,
@@ -384,7 +384,7 @@ pub(super) enum SlopeBy {
 }
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I> {
-    /// The seed that the stopping time puts on dJ_k.
+    /// Seed of the stopping time on dJ_k.
     pub(super) fn seed_at(&self, step: usize) -> S {
         self.end
             .checked_sub(step)
@@ -393,7 +393,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
             .unwrap_or(S::ZERO)
     }
 
-    /// Reads the stopping time off the last step. By pullback, leaves ∇J(x_N) in λ and ∂J/∂θ in θ̄.
+    /// Computes the stopping time from the last step. With a pullback, leaves ∇J(x_N) in λ and ∂J/∂θ in θ̄.
     #[inline]
     pub(super) fn resolve<W: Weights<S>>(
         &mut self,
@@ -415,16 +415,16 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
             transversality: S::NAN,
         };
         if slopes {
-            // A(x_{N−1}) again: the stages of the last step have overwritten it.
+            // Recompute A(x_{N−1}): the stages of the last step have overwritten it.
             self.evaluate(false)?;
             self.sweep.count.rate += 1;
-            // Of a record with stages only the first part has been written.
+            // Of a record with several stages, only the first part has been written.
             if plan.integrator.stages() == 1 || self.sweep.known == Known::Next {
                 self.sweep.known = Known::Record;
             }
             (last.slopes.0, _) = self.slope(self.end.wrapping_sub(1), by, true);
         }
-        // The adjoint needs ∇J(x_N) in any case; the tangent only where the crossing asks for slopes.
+        // The adjoint always needs ∇J(x_N); the tangent only if the crossing uses slopes.
         if by == SlopeBy::Pullback || slopes {
             (last.slopes.1, last.transversality) = self.slope(self.end, by, slopes);
         }
@@ -434,7 +434,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         Ok(())
     }
 
-    /// dJ/dt = ∂J/∂t − ∇J·A at x_N or x_{N−1}, and its transversality. By pullback, ∇J is left in λ and ∂J/∂θ in θ̄; ∂J/∂t is
+    /// dJ/dt = ∂J/∂t − ∇J·A at x_N or x_{N−1}, and its transversality. With a pullback, leaves ∇J in λ and ∂J/∂θ in θ̄; ∂J/∂t is
     /// left out unless `in_time`.
     #[inline(always)]
     fn slope(&mut self, step: usize, by: SlopeBy, in_time: bool) -> (S, S) {
@@ -454,10 +454,10 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         let (x, record) = self.slots.at(self.shape, slot, row, record);
         let next = slot.wrapping_add(1);
         if map && step == self.end && slot != NONE && next < self.marks.len() {
-            // While there are slots, a map writes x_{N+1} into the next one.
+            // While slots are free, a map writes x_{N+1} into the next one.
             rates = self.slots.at(self.shape, next, rates, &[]).0;
         }
-        // Along −A the state moves.
+        // The state moves along −A.
         let rates = x.iter().zip(rates);
         let rates = rates.map(|(&x, &rate)| if map { x - rate } else { rate });
         let at = problem.at(x, step);
@@ -473,7 +473,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
                 x: self.temporary,
                 t: S::ONE,
             };
-            // The rate of change of A, which is not needed, goes where λ will be.
+            // The derivative of A is not needed; it is written to the row of λ, which is set later.
             let system = problem.system;
             let reading = system.pushforward(at, tape, along, self.lambda, self.scratch);
             return (reading.criterion, S::NAN);
@@ -565,7 +565,7 @@ mod tests {
                 ..last(0.0, 0.0, (0.0, 0.0))
             };
             for crossing in Crossing::ALL {
-                // What is not known refuses nothing.
+                // Unknown terms do not make a crossing flat.
                 assert!(!flat(step, crossing, 1.0) && !flat(step, crossing, f64::NAN));
                 assert_eq!(flat(step, crossing, 1e-15), crossing.needs_slopes());
                 let same = LastStep {
@@ -574,7 +574,7 @@ mod tests {
                     ..step
                 };
                 assert!(flat(same, crossing, 1.0), "{crossing:?} at {scale}");
-                // Without the terms of the slope, the slope itself is judged.
+                // Without the terms of the slope, the slope itself is tested.
                 let grazing = LastStep {
                     slopes: (-1e-14 * scale, -1e-14 * scale),
                     ..step
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_that_overflows_is_refused() {
+    fn an_overflowing_decrease_is_rejected() {
         for crossing in Crossing::ALL {
             let step = last(f64::MAX, -f64::MAX, (-1.0, -1.0));
             let error = step.resolve(crossing).err();

@@ -1,12 +1,12 @@
-//! The forward run: "do at most this many steps now".
+//! Forward run, with a budget of steps per call.
 //!
-//! Per step: one evaluation (rate, J and f at once), one comparison with ε, one step. A call with a budget of b makes at
-//! most b steps and b + 1 evaluations, so its work is bounded whatever the system does. Everything needed to go on, or
-//! to differentiate, stays in the memory between the calls.
+//! Per step: one evaluation (rate, J and f together), one comparison with ε, one step. A call with a budget of b makes at most b
+//! steps and b + 1 evaluations, so its work is bounded for every system. The memory holds everything needed to continue or to
+//! differentiate between calls.
 //!
-//! While slots are free, x_{k+1} is written into the slot that keeps it, and nothing is copied. When they are full, states
-//! are written by turns into two rows, and those that the schedule asks for are copied into slots at the last moment
-//! before their row is used again. A state that lies in its slot already is only noted.
+//! While slots are free, x_{k+1} is written directly into its slot, without a copy. When they are full, states alternate between
+//! two rows, and the schedule copies a state into a slot just before its row is reused. A state that is already in its slot is
+//! only recorded.
 
 use core::cell::Cell;
 use core::mem::{replace, swap, take};
@@ -22,7 +22,7 @@ use crate::slices::{cells, copy, split_mut, transfer};
 use crate::system::{Point, Reading, System};
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
-    /// Begins a run in this memory, over whatever was there. Evaluates nothing yet.
+    /// Begins a run in this memory and discards the previous one. Does not evaluate yet.
     pub fn start<M: Workspace<S> + ?Sized>(&self, memory: &mut M) -> Result<(), Error> {
         let print = self.print(&memory.view());
         let mut work = self.carve(memory.view_mut())?;
@@ -36,9 +36,9 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         Ok(())
     }
 
-    /// Makes at most `budget` steps and says where the run stands. After a stop it only repeats that.
+    /// Makes at most `budget` steps and returns the status. After a stop it only returns the same status again.
     ///
-    /// An error is final: non-finite values, or a store that failed. The best iterate stays readable through
+    /// An error is final: non-finite values, or a failed store. The best iterate remains available through
     /// [`iterate`](Self::iterate).
     pub fn advance<'m, M: Workspace<S> + ?Sized>(
         &self,
@@ -48,7 +48,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         self.watch(memory, budget, |_, _| {})
     }
 
-    /// Runs until it stops or meets the step limit.
+    /// Runs until the stop or the step limit.
     pub fn complete<'m, M: Workspace<S> + ?Sized>(
         &self,
         memory: &'m mut M,
@@ -56,7 +56,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         self.advance(memory, usize::MAX)
     }
 
-    /// The same as [`advance`](Self::advance), and calls `see` with the step and J and f at every x_k that is evaluated.
+    /// Advances like [`advance`](Self::advance), and calls `see` with the step, J and f at every x_k that is evaluated.
     #[inline]
     pub fn watch<'m, M: Workspace<S> + ?Sized>(
         &self,
@@ -85,8 +85,8 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         })
     }
 
-    /// The current iterate and the best one. A differentiation uses the memory of both: behind it they can be read only if the
-    /// last iterate is the best, as it is after a first passage, and has been computed again; otherwise [`Error::Order`].
+    /// The current iterate and the best one. A differentiation reuses their memory. Afterwards they are available only if the
+    /// last iterate is the best, as after a first passage, and has been recomputed; otherwise [`Error::Order`].
     pub fn iterate<'m, M: Workspace<S> + ?Sized>(
         &self,
         memory: &'m M,
@@ -144,7 +144,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         }
     }
 
-    /// The lengths of the slots of a memory.
+    /// Lengths of the slots of a memory.
     pub(crate) fn shape(&self, view: &View<'_, S>) -> Shape {
         let (slots, numbers) = (view.marks.len(), view.slots.len());
         slot_shape(
@@ -160,14 +160,14 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         Work::carve(memory, self.system.dims(), self.plan.integrator.stages())
     }
 
-    /// The memory of a run that was started with this very problem.
+    /// Memory of a run that was started with exactly this problem.
     #[inline(always)]
     pub(crate) fn enter<'m>(&self, memory: Borrowed<'m, S>) -> Result<Work<'m, S>, Error> {
         self.same(&memory.view())?;
         self.carve(memory)
     }
 
-    /// Refuses a memory in which no run was started, or one of another problem.
+    /// Checks that the memory holds a run of this problem.
     #[inline(always)]
     pub(crate) fn same(&self, view: &View<'_, S>) -> Result<(), Error> {
         match view.cursor.print {
@@ -177,15 +177,15 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         }
     }
 
-    /// A fingerprint of all numbers and lengths that a run depends on, but for θ, x0 and the system itself. Never zero. Lengths
-    /// come first: where they are constants, so is what is computed from them.
+    /// Fingerprint of all numbers and lengths of a run, except θ, x0 and the system itself. Never zero. Lengths come first: if
+    /// they are constants, so is their part of the fingerprint.
     #[inline(always)]
     fn print(&self, view: &View<'_, S>) -> u32 {
         let plan = &self.plan;
         let dims = self.system.dims();
         let h = plan.integrator.step_size();
         let mix = |print: u32, word: u64| {
-            // The halves are weighed, so that all ones are not the same as all zeros.
+            // The halves are weighted, so that all ones differ from all zeros.
             let word = (word as u32) ^ ((word >> 32) as u32).wrapping_mul(0x85eb_ca6b);
             (print.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b1)
         };
@@ -206,7 +206,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         mix(print, h.bits()) | 1
     }
 
-    /// Steps until `end` or a stop: first those whose states lie in slots, then the others.
+    /// Makes steps until `end` or a stop: first those with states in slots, then the others.
     #[inline]
     fn run(
         &self,
@@ -230,7 +230,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         }
     }
 
-    /// The meaning of the step limit for a run that is inside the band, or not.
+    /// Phase at the step limit, for a run inside the band or outside.
     fn at_the_limit(&self, inside: bool) -> Phase {
         match self.plan.stay {
             0 => Phase::StepLimit,
@@ -240,11 +240,11 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         }
     }
 
-    /// Steps until `end`, a stop, or the moment at which the slots are full: the loop in which all the time is spent.
+    /// Makes steps until `end`, a stop, or full slots: the loop in which nearly all time is spent.
     ///
-    /// Every slice is cut once more to the length that the system declares: where that is a constant, the compiler unrolls
-    /// the vector loops and drops their bounds. The readings are cells because they then stay in memory: a register would
-    /// be saved and restored around every call into the system.
+    /// Every slice is cut again to the length that the system declares: if that is a constant, the compiler unrolls the vector
+    /// loops and drops their bounds checks. The readings are cells so that they stay in memory: a register would be saved and
+    /// restored around every call into the system.
     #[inline(always)]
     fn stretch(
         &self,
@@ -258,7 +258,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let record_len = dims.record_len(self.plan.integrator.stages());
         let in_place = work.in_place();
         let keeping = work.cursor.steps < in_place;
-        // x_s, behind the last slot, is the first state that lies in a row.
+        // x_s, after the last slot, is the first state in a row.
         let end = if keeping { end.min(in_place) } else { end };
         let rows = Rows::new(work, keeping, self.plan.integrator.is_map());
         let (
@@ -277,7 +277,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             rows.scratch.get_mut(..dims.scratch),
         )
         else {
-            // The lengths were checked before: the system has changed them since.
+            // The lengths were checked before, so the system has changed them since.
             return Err(Error::Changed);
         };
         let (mut record_prev, mut record_next) = (rows.record_prev, rows.record_next);
@@ -301,9 +301,9 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         };
         let (criterion, previous) = (Cell::from_mut(criterion), Cell::from_mut(previous));
         let (best, loss) = (Cell::from_mut(best), Cell::from_mut(loss));
-        // J of the iterate in `lambda`. Every improvement makes it differ from the best, at no cost on the common path.
+        // J of the iterate in `lambda`. An improvement makes it differ from the best J, at no cost on the common path.
         let mut kept = if *best_is_current { S::NAN } else { best.get() };
-        // The step before which the next state is to be kept.
+        // Step before which the next state is saved.
         let mut save_at = schedule.next_save().saturating_add(1);
         let mut evaluated = *phase == Phase::Running;
         let mut steps = *steps_done;
@@ -322,7 +322,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 } else {
                     let better = j < best.get() && j.is_finite();
                     if !better && kept != best.get() && steps > 0 {
-                        // The iterate just left was the best: keep it.
+                        // The previous iterate was the best: keep it.
                         kept = best.get();
                         transfer(cells(lambda), cells(prev));
                     }
@@ -351,7 +351,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             if steps >= end {
                 break Phase::Running;
             }
-            // x_{k−1} is about to be lost.
+            // x_{k−1} is about to be overwritten.
             if steps == save_at {
                 let slot = schedule.save(marks);
                 save_at = schedule.next_save().saturating_add(1);
@@ -405,18 +405,18 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     }
 }
 
-/// The parts of a memory by their role in the forward run; see the top of `memory.rs`.
+/// Parts of a memory by their role in the forward run; see the top of `memory.rs`.
 struct Rows<'a, S> {
     /// x_k
     cur: &'a mut [S],
-    /// x_{k−1}, or a row that is free.
+    /// x_{k−1}, or a free row.
     prev: &'a mut [S],
-    /// A at x_k; for a map x_{k+1}.
+    /// A at x_k; for a map, x_{k+1}.
     rate: &'a mut [S],
     record: &'a mut [S],
     record_prev: &'a mut [S],
     record_next: &'a mut [S],
-    /// Places for the states to come.
+    /// Places for the next states.
     fresh: Fresh<'a, S>,
     lambda: &'a mut [S],
     scratch: &'a mut [S],
@@ -426,7 +426,7 @@ struct Rows<'a, S> {
 }
 
 impl<'a, S: Scalar> Rows<'a, S> {
-    /// With `keeping`, x_k lies in a slot.
+    /// Assigns the roles. With `keeping`, x_k is in a slot.
     #[inline(always)]
     fn new<'m: 'a>(work: &'a mut Work<'m, S>, keeping: bool, map: bool) -> Self {
         let in_place = work.in_place();
@@ -442,7 +442,7 @@ impl<'a, S: Scalar> Rows<'a, S> {
             ..
         } = work;
         let steps = cursor.steps;
-        // The record of x_k or, where those of all states before are in slots, of the first behind them.
+        // Record of x_k or, if all earlier records are in slots, of the first state after them.
         let with_records = keeping && shape.record > 0;
         let odd_first = (if with_records { in_place } else { steps }) & 1 == 1;
         let (first, second) = if odd_first {
@@ -482,7 +482,7 @@ impl<'a, S: Scalar> Rows<'a, S> {
                 of.fresh.rows = [row0, row1];
                 let (cur, record) = of.fresh.next();
                 (of.cur, of.rate) = (cur, row2);
-                // Never read: the states before lie in slots.
+                // Never read: the earlier states are in slots.
                 of.prev = row3;
                 let mut record_next: &mut [S] = &mut [];
                 if map {
@@ -508,7 +508,7 @@ impl<'a, S: Scalar> Rows<'a, S> {
     }
 }
 
-/// Places for the states to come while slots are free: the slots, then the first two rows.
+/// Places for the next states while slots are free: the slots, then the first two rows.
 struct Fresh<'a, S> {
     tail: &'a mut [S],
     shape: Shape,
@@ -517,7 +517,7 @@ struct Fresh<'a, S> {
 }
 
 impl<'a, S> Fresh<'a, S> {
-    /// A place for a state, and one for its record where records are kept.
+    /// Returns a place for a state, and one for its record if records are kept.
     fn next(&mut self) -> (&'a mut [S], &'a mut [S]) {
         let stride = self.shape.stride();
         if self.tail.len() >= stride
@@ -539,7 +539,7 @@ mod tests {
     use super::*;
     use crate::{Euler, Memory, Plan, Rk4, formula};
 
-    /// Everything an iterate shows.
+    /// All fields of an iterate.
     fn seen(i: Iterate<'_, f64>) -> ([u64; 5], [u64; 2], [u64; 2]) {
         let bits = |x: &[f64]| {
             let mut to = [0; 2];
@@ -550,7 +550,7 @@ mod tests {
         (numbers, bits(i.state), bits(i.best))
     }
 
-    /// The same run in portions.
+    /// Runs the same problem in small budgets.
     fn cut<const SLOTS: usize>(
         plan: Plan<f64, Euler<f64>>,
         system: &impl System<f64>,
@@ -567,8 +567,8 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_portions_is_the_run_at_once() -> Result<(), Error> {
-        // Spirals in: J = x₁² rises and falls, so that the best iterate is kept again and again.
+    fn budgets_do_not_change_a_run() -> Result<(), Error> {
+        // Spirals inwards: J = x₁² rises and falls, so the best iterate is saved repeatedly.
         let spiral = formula!(
             |theta: 1, x: 2, _t| [theta[0] * x[0] - x[1], theta[0] * x[1] + x[0]],
             |x| x[0] * x[0],
@@ -599,7 +599,7 @@ mod tests {
                 "step {k}: {i:?}"
             );
             for portion in [7, usize::MAX] {
-                // None, few and many slots: where the states lie does not show.
+                // No, few and many slots: the placement of the states has no effect.
                 cut::<0>(plan.at_most(k), &spiral, portion, seen(i))?;
                 cut::<5>(plan.at_most(k), &spiral, portion, seen(i))?;
                 cut::<300>(plan.at_most(k), &spiral, portion, seen(i))?;
@@ -610,8 +610,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finite_is_found_at_its_step() -> Result<(), Error> {
-        // x doubles: beyond 2^1023 there is nothing. J stays finite.
+    fn non_finite_values_are_reported_at_their_step() -> Result<(), Error> {
+        // x doubles and overflows beyond 2^1023. J stays finite.
         let doubling = formula!(|_theta: 0, x: 1, _t| [-x[0]], |x| x[0] * 0.0 + 1.0);
         let mut memory = Memory::<f64, 1, 0, 1>::new();
         let run = Euler::new(1.0).until(0.0).on(&doubling, &[], &[1.0])?;
@@ -625,7 +625,7 @@ mod tests {
             (1023, 1.0, [1.0].as_slice())
         );
         const BIG: f64 = (1u64 << 60) as f64;
-        // J overflows first: the iterate before is the best that there is.
+        // J overflows first: the previous iterate is the best one.
         let square = formula!(|_theta: 0, x: 1, _t| [-x[0]], |x| x[0] * x[0]);
         let mut memory = Memory::<f64, 1, 0, 1>::new();
         let run = Rk4::new(1.0).until(0.0).on(&square, &[], &[BIG])?;
@@ -640,8 +640,8 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_readings_the_first_is_the_best() -> Result<(), Error> {
-        // x counts the steps, J has a floor.
+    fn the_first_of_equal_readings_is_the_best() -> Result<(), Error> {
+        // x counts the steps; J has a floor.
         let counter = formula!(|_theta: 0, x: 1, _t| [x[0] * 0.0 - 1.0], |x| (3.0 - x[0]).max(
             x[0] * 0.0 + 1.0
         ));

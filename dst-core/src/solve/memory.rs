@@ -1,8 +1,8 @@
-//! The memory of a run, and where the run stands in it.
+//! Memory of a run, including its position.
 //!
-//! The engine allocates nothing. [`Memory`] is storage for sizes known when the program is compiled; it has a `const fn new`, so
-//! it can live in a `static`. With the feature `std`, [`HeapMemory`] holds the same for sizes known at run time, and
-//! [`Borrowed`] takes slices, or a [`Store`](crate::checkpoint::Store), from anywhere.
+//! The engine allocates nothing. [`Memory`] is storage for sizes known at compile time; its `new` is a `const fn`, so it can be a
+//! `static`. With the feature `std`, [`HeapMemory`] is the same for sizes known at run time. [`Borrowed`] accepts any slices, or
+//! a [`Store`](crate::checkpoint::Store).
 //!
 //! | part | numbers |
 //! |---|---|
@@ -10,16 +10,16 @@
 //! | params | [`Dims::params_len`]: 2 × parameters |
 //! | slots | [`Dims::slots_len`]: slots × states, or more: records are kept where they fit |
 //! | marks | one [`Mark`] per slot |
-//! | cursor | what tells where the run stands: step, J, schedule, progress of the sweep |
+//! | cursor | position of the run: step, J, schedule, progress of the sweep |
 //!
-//! Nothing in it refers to anything else in it: a memory may be moved or cloned between two calls and goes on with the same
-//! bits, and two clones are two runs. (Not so over a store, which both would share.)
+//! No part refers to another part: a memory may be moved or cloned between two calls, the run continues with the same bits, and
+//! two clones are two runs. (A store is the exception: both clones would share it.)
 //!
 //! # Rows
 //!
-//! In the forward run x_k lies in slot k while there are slots, then by turns in the rows 0 and 1 ([`Map`](crate::Map): 0, 1 and 2,
+//! In the forward run x_k is in slot k while slots are free, then alternately in rows 0 and 1 ([`Map`](crate::Map): 0, 1 and 2,
 //! because F(x_k) is x_{k+1} before it is accepted). Row 2 holds the rate, row 3 is free, and the row of λ holds the best
-//! iterate. So nothing has to be remembered about the places of x_k and x_{k−1}: they follow from k.
+//! iterate. The places of x_k and x_{k−1} therefore follow from k.
 
 use super::Evaluations;
 use super::crossing::Resolved;
@@ -32,10 +32,10 @@ use crate::system::Dims;
 /// Storage for a problem of `D` states and `P` parameters, with `SLOTS` checkpoint slots.
 ///
 /// `ROWS` is the number of state-sized rows of working memory, `ROWS`·`D` numbers in all. The default suffices for any
-/// [`formula!`](crate::formula) with every integrator (RK4 needs 13 rows) and for the [`methods`](crate::methods) with Euler, as long
-/// as the objective asks for no tape or scratch memory of its own; a run that needs more says how many numbers
-/// ([`Dims::rows_len`]). `SLOT` is the length of one slot: make it longer than `D` to keep the records of the steps too, which
-/// saves their recomputation. Without slots a run has no gradient.
+/// [`formula!`](crate::formula) with every integrator (RK4 needs 13 rows) and for the [`methods`](crate::methods) with Euler, if
+/// the objective needs no tape or scratch memory. If a run needs more, the error gives the required number ([`Dims::rows_len`]).
+/// `SLOT` is the length of one slot: if it is longer than `D`, the records of the steps are kept as well and need not be
+/// recomputed. Without slots a run has no gradient.
 ///
 /// ```
 /// use dst_core::Memory;
@@ -125,13 +125,13 @@ impl<
 
 /// Memory that a problem can run in: [`Memory`], `HeapMemory` or [`Borrowed`].
 pub trait Workspace<S> {
-    /// The parts, to be read.
+    /// Parts of the memory, read-only.
     fn view(&self) -> View<'_, S>;
-    /// The parts, to be written.
+    /// Parts of the memory, mutable.
     fn view_mut(&mut self) -> Borrowed<'_, S>;
 }
 
-/// The parts of a memory, borrowed to be read.
+/// Parts of a memory, borrowed read-only.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'m, S> {
     pub(crate) rows: &'m [S],
@@ -141,18 +141,18 @@ pub struct View<'m, S> {
     pub(crate) cursor: &'m Cursor<S>,
 }
 
-/// The parts of a memory, borrowed from the caller.
+/// Parts of a memory, borrowed from the caller.
 #[derive(Debug)]
 pub struct Borrowed<'m, S> {
-    /// Working numbers, at least [`Dims::rows_len`].
+    /// Working memory, at least [`Dims::rows_len`] numbers.
     pub rows: &'m mut [S],
     /// Parameter-sized vectors, at least [`Dims::params_len`] numbers.
     pub params: &'m mut [S],
-    /// The checkpoint slots.
+    /// Checkpoint slots.
     pub slots: Slots<'m, S>,
     /// One mark per checkpoint slot.
     pub marks: &'m mut [Mark],
-    /// Where the run stands.
+    /// Position of the run.
     pub cursor: &'m mut Cursor<S>,
 }
 
@@ -203,7 +203,7 @@ mod heap {
     }
 
     impl<S: Scalar> HeapMemory<S> {
-        /// For this plan and system, with this many slots; none for a run without a gradient.
+        /// Storage for this plan and system, with this many slots; none for a run without a gradient.
         pub fn new<I, Y>(plan: &Plan<S, I>, system: &Y, slots: usize) -> Self
         where
             I: Integrator<S>,
@@ -212,7 +212,7 @@ mod heap {
             Self::sized(plan.integrator.stages(), system.dims(), slots, false)
         }
 
-        /// The same with room for the records of the steps: no kept step is evaluated twice.
+        /// Storage with room for the records of the steps: no kept step is evaluated twice.
         pub fn with_records<I, Y>(plan: &Plan<S, I>, system: &Y, slots: usize) -> Self
         where
             I: Integrator<S>,
@@ -231,7 +231,7 @@ mod heap {
             }
         }
 
-        /// Bytes of the checkpoint slots: the part of the memory that grows with their number.
+        /// Size of the checkpoint slots in bytes: the part of the memory that grows with their number.
         pub fn slot_bytes(&self) -> usize {
             size_of_val(self.slots.as_slice())
         }
@@ -261,10 +261,10 @@ mod heap {
 #[cfg(feature = "std")]
 pub use heap::HeapMemory;
 
-/// No step, or no slot: the state lies in a row.
+/// No step, or no slot: the state is in a row.
 pub(crate) const NONE: usize = usize::MAX;
 
-/// How the forward run stands.
+/// Phase of the forward run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Fresh,
@@ -280,30 +280,30 @@ pub(crate) enum Phase {
     BadStore,
 }
 
-/// How the differentiation stands.
+/// Stage of the differentiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Not begun, or ended by an error.
+    /// Not begun, or terminated by an error.
     Before,
     Adjoint,
     Tangent,
     Done,
 }
 
-/// Where a run stands: step, J, best, schedule, and the progress of its differentiation. Plain data without references.
+/// Position of a run: step, J, best iterate, schedule, and the progress of its differentiation. Plain data without references.
 ///
-/// Part of every [`Memory`]; a value of its own only for [`Borrowed`].
+/// Part of every [`Memory`]; a separate value only for [`Borrowed`].
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<S> {
-    /// Of the problem and the memory that the run was started with; zero before the first start.
+    /// Fingerprint of the problem and memory at the start; zero before the first start.
     pub(crate) print: u32,
     pub(crate) phase: Phase,
     pub(crate) stage: Stage,
-    /// True while the best iterate is x_k; otherwise it lies in the row of λ, which the forward run does not need.
+    /// True while the best iterate is x_k; otherwise it is in the row of λ, which the forward run does not need.
     pub(crate) best_is_current: bool,
     /// k
     pub(crate) steps: usize,
-    /// The step at which J fell to ε and has stayed since, or [`NONE`]. After a failed save, the slot.
+    /// Step at which J fell to ε without leaving since, or [`NONE`]. After a failed save, the slot.
     pub(crate) entry: usize,
     pub(crate) exits: usize,
     /// J at x_k and x_{k−1}, f at x_k, and the least J.
@@ -315,28 +315,28 @@ pub struct Cursor<S> {
     pub(crate) sweep: Sweep<S>,
 }
 
-/// The accounting of the checkpoints: of the run, then of its reversal.
+/// Accounting of the checkpoints: of the run, then of its reversal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Book {
     Forward(Schedule),
     Backward(Reversal),
 }
 
-/// What is known of the working state of a sweep.
+/// Parts of the working state that a sweep has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// Only the state.
+    /// The state only.
     State,
-    /// The record of its step, too.
+    /// The state and the record of its step.
     Record,
-    /// The record, and x_{k+1} lies in the next row.
+    /// The record, and x_{k+1} in the next row.
     Next,
 }
 
-/// The states in the slots that a further sweep can begin from.
+/// States in the slots from which a further sweep can begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// None: directions have lain in the slots, or the run was too short to save one.
+    /// None: the slots held directions, or the run was too short to save a state.
     Nothing,
     /// x_0, in slot 0.
     Start,
@@ -344,38 +344,38 @@ pub(crate) enum Kept {
     All,
 }
 
-/// The numbers of a differentiation.
+/// Scalars of a differentiation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sweep<S> {
-    /// The step of the working state, and the step to which it is being advanced. In the tangent mode `to` is the first
-    /// direction of the group.
+    /// Step of the working state, and the step to which it advances. In the tangent mode `to` is the first direction of the
+    /// group.
     pub(crate) step: usize,
     pub(crate) to: usize,
-    /// The slots in which the working state and the one at which the sweep begins lie, or [`NONE`] if they lie in rows.
+    /// Slots of the working state and of the state at which the sweep begins, or [`NONE`] if they are in rows.
     pub(crate) here: usize,
     pub(crate) last: usize,
     pub(crate) count: Evaluations,
-    /// The crossing and its seeds on dJ_N, dJ_{N−1}, dJ_{N−2}; zeros where the stop is not among the seeds.
+    /// Crossing and its seeds on dJ_N, dJ_{N−1}, dJ_{N−2}; zeros if the stop is not among the seeds.
     pub(crate) stop: Resolved<S>,
     pub(crate) seeds: [S; 3],
-    /// The rows of the state at which the sweep begins, its rate, the working state and the next one.
+    /// Rows of the state at which the sweep begins, its rate, the working state and the next one.
     pub(crate) roles: [u8; 4],
     pub(crate) known: Known,
-    /// The stop is among the seeds: the sweep begins at N, otherwise at the last step.
+    /// True if the stop is among the seeds: the sweep begins at N, otherwise at the last step.
     pub(crate) stopped: bool,
-    /// The state at which the sweep begins is at hand, with its rate and record.
+    /// True if the state at which the sweep begins is available, with its rate and record.
     pub(crate) at_hand: bool,
-    /// λ has been set from it.
+    /// True if λ has been set from that state.
     pub(crate) seeded: bool,
-    /// The record of the state at which the sweep begins is the second one.
+    /// True if the record of the state at which the sweep begins is the second one.
     pub(crate) flipped: bool,
-    /// λ and the spare row have changed places.
+    /// True if λ and the spare row are exchanged.
     pub(crate) replaced: bool,
     pub(crate) kept: Kept,
 }
 
 impl<S: Scalar> Cursor<S> {
-    /// Nothing started yet; can initialise a `static`. All zeros, so that it costs no flash.
+    /// Cursor before the first start; can initialise a `static`. All zeros, so it takes no flash.
     pub const fn new() -> Self {
         Self {
             print: 0,
@@ -414,7 +414,7 @@ impl<S: Scalar> Cursor<S> {
         }
     }
 
-    /// Back to the beginning.
+    /// Resets the cursor to the start of a run.
     pub(crate) fn start(&mut self, print: u32, slots: usize) {
         self.print = print;
         self.phase = Phase::Fresh;
@@ -430,7 +430,7 @@ impl<S: Scalar> Cursor<S> {
         self.book = Book::Forward(Schedule::new(slots));
     }
 
-    /// The step at which a sweep begins: N, or the last step if the stop is not among its seeds.
+    /// Step at which a sweep begins: N, or the last step if the stop is not among its seeds.
     pub(crate) fn end(&self) -> usize {
         if self.sweep.stopped {
             self.entry
@@ -439,7 +439,7 @@ impl<S: Scalar> Cursor<S> {
         }
     }
 
-    /// The error that ended the run, if one did.
+    /// Error that ended the run, if any.
     pub(crate) fn failure(&self) -> Option<Error> {
         match self.phase {
             Phase::BadState => Some(Error::NonFinite {
@@ -458,20 +458,20 @@ impl<S: Scalar> Default for Cursor<S> {
     }
 }
 
-/// The parts of a memory, each of its exact length.
+/// Parts of a memory, each with its exact length.
 pub(crate) struct Work<'m, S> {
-    /// States by turns; see the top of this file.
+    /// Alternating states; see the top of this file.
     pub(crate) rows: [&'m mut [S]; 4],
     /// λ in the backward sweep, the best iterate in the forward run.
     pub(crate) lambda: &'m mut [S],
     pub(crate) temporary: &'m mut [S],
     pub(crate) spare: &'m mut [S],
-    /// Of even and of odd steps.
+    /// Records of even and odd steps.
     pub(crate) records: [&'m mut [S]; 2],
     pub(crate) scratch: &'m mut [S],
     /// Cotangent of θ.
     pub(crate) theta_bar: &'m mut [S],
-    /// A second vector of θ's length.
+    /// Second vector with the length of θ.
     pub(crate) theta_spare: &'m mut [S],
     pub(crate) slots: Slots<'m, S>,
     pub(crate) shape: Shape,
@@ -479,7 +479,7 @@ pub(crate) struct Work<'m, S> {
     pub(crate) cursor: &'m mut Cursor<S>,
 }
 
-/// The lengths of the slots: records are kept if there is room.
+/// Lengths of the slots: records are kept if there is room.
 pub(crate) fn slot_shape(dims: Dims, stages: usize, slots: usize, numbers: usize) -> Shape {
     let record = dims.record_len(stages);
     let fits = slots.saturating_mul(dims.states.saturating_add(record)) <= numbers;
@@ -490,7 +490,7 @@ pub(crate) fn slot_shape(dims: Dims, stages: usize, slots: usize, numbers: usize
 }
 
 impl<'m, S: Scalar> Work<'m, S> {
-    /// Cuts a memory to size.
+    /// Splits a memory into its parts.
     #[inline(always)]
     pub(crate) fn carve(memory: Borrowed<'m, S>, dims: Dims, stages: usize) -> Result<Self, Error> {
         let Borrowed {
@@ -542,7 +542,7 @@ impl<'m, S: Scalar> Work<'m, S> {
         })
     }
 
-    /// Slots in which states are written and read without a copy.
+    /// Number of slots whose states are written and read without a copy.
     #[inline(always)]
     pub(crate) fn in_place(&self) -> usize {
         match self.slots {
@@ -552,7 +552,7 @@ impl<'m, S: Scalar> Work<'m, S> {
     }
 }
 
-/// The row in which x_k lies when `slots` states before it lie in slots.
+/// Row of x_k when `slots` earlier states are in slots.
 #[inline(always)]
 pub(crate) fn row_of(step: usize, slots: usize, map: bool) -> usize {
     let beyond = step.wrapping_sub(slots);
@@ -560,13 +560,13 @@ pub(crate) fn row_of(step: usize, slots: usize, map: bool) -> usize {
 }
 
 impl<'m, S: Scalar> View<'m, S> {
-    /// The state-sized row of this number, of the seven.
+    /// The state-sized row of this number, out of seven.
     pub(crate) fn row(&self, number: usize, states: usize) -> &'m [S] {
         let (_, rest) = split(self.rows, number.saturating_mul(states));
         split(rest, states).0
     }
 
-    /// Slots in which states are written and read without a copy.
+    /// Number of slots whose states are written and read without a copy.
     pub(crate) fn in_place(&self) -> usize {
         if self.slots.is_empty() {
             0
@@ -575,7 +575,7 @@ impl<'m, S: Scalar> View<'m, S> {
         }
     }
 
-    /// The state in a slot.
+    /// State in a slot.
     pub(crate) fn slot(&self, shape: Shape, slot: usize) -> &'m [S] {
         shape.read(self.slots, slot).0
     }

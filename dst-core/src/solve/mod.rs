@@ -1,13 +1,13 @@
-//! Running a plan on a problem, and differentiating it.
+//! Runs a plan on a problem, and differentiates it.
 //!
 //! | file | content |
 //! |---|---|
-//! | `plan` | [`Plan`], what to run; [`Problem`], on what: all arguments are checked there |
-//! | `memory` | [`Memory`] and its relatives: the numbers of a run, and the [`Cursor`] that tells where it stands |
+//! | `plan` | [`Plan`], the run to make; [`Problem`], the plan with its checked arguments |
+//! | `memory` | [`Memory`] and its variants: storage of a run, with a [`Cursor`] for its position |
 //! | `forward` | the run: [`Problem::start`], [`Problem::advance`] |
-//! | `crossing` | [`Seeds`], what is differentiated; [`Crossing`], from dJ to dT |
+//! | `crossing` | [`Seeds`], the quantity to differentiate; [`Crossing`], from dJ to dT |
 //! | `adjoint` | the backward sweep over checkpoints |
-//! | `tangent` | directions carried forward |
+//! | `tangent` | forward propagation of directions |
 //! | `answer` | [`Status`], [`Gradient`], [`Sensitivity`] |
 
 mod adjoint;

@@ -1,4 +1,4 @@
-//! What to run and on what: the immutable part, apart from the memory.
+//! Plan and problem: the immutable part of a run, separate from its memory.
 
 use super::crossing::{Crossing, Seeds, Weights};
 use super::memory::{Stage, Workspace};
@@ -9,27 +9,27 @@ use crate::integrator::Integrator;
 use crate::scalar::Scalar;
 use crate::system::{Point, System};
 
-/// The way in which a gradient is computed.
+/// Method by which a gradient is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Mode {
-    /// Whichever costs less for this system, these slots and the N at which the run stopped.
+    /// The cheaper mode for this system, these slots and the N at which the run stopped.
     #[default]
     Auto,
     /// Backward sweep over checkpoints: cost independent of the number of parameters.
     Adjoint,
-    /// One direction per parameter carried forward: no checkpoints, cost proportional to their number.
+    /// One direction per parameter carried forward: no checkpoints, cost proportional to the number of parameters.
     Tangent,
 }
 
-/// The step limit of a plan that does not set one: nothing runs for ever.
+/// Step limit of a plan that does not set one: every run is finite.
 pub const DEFAULT_MAX_STEPS: usize = 1_000_000;
 
-/// A run to be made: integrator, tolerance, limit, and how to differentiate it.
+/// Run to make: integrator, tolerance, limit, and the method of differentiation.
 ///
-/// `until(ε)` stops at the **first passage**: the first N with J ≤ ε, whatever J does afterwards. A loop that swings through
-/// its target passes it long before it settles. [`staying`](Self::staying) and [`staying_to_the_end`](Self::staying_to_the_end)
-/// ask for a stop after which J stays below ε.
+/// `until(ε)` stops at the **first passage**: the first N with J ≤ ε, whatever J does afterwards. An oscillating loop passes its
+/// target long before it settles. [`staying`](Self::staying) and [`staying_to_the_end`](Self::staying_to_the_end) require J to
+/// stay below ε after the stop.
 ///
 /// ```
 /// use dst_core::{Crossing, Heun};
@@ -40,7 +40,7 @@ pub struct Plan<S, I> {
     pub(crate) integrator: I,
     pub(crate) epsilon: S,
     pub(crate) max_steps: usize,
-    /// Steps for which J has to stay below ε; `usize::MAX` for all that are left.
+    /// Number of steps for which J has to stay below ε; `usize::MAX` for all remaining steps.
     pub(crate) stay: usize,
     pub(crate) t0: S,
     pub(crate) crossing: Crossing,
@@ -49,7 +49,7 @@ pub struct Plan<S, I> {
 }
 
 impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
-    /// Runs until J ≤ ε for the first time; the same as the integrator's own `until`.
+    /// Plan that runs until the first J ≤ ε; same as `until` of the integrator.
     pub fn new(integrator: I, epsilon: S) -> Self {
         Self {
             integrator,
@@ -63,15 +63,15 @@ impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
         }
     }
 
-    /// Gives up after this many steps.
+    /// Sets the step limit.
     pub fn at_most(self, max_steps: usize) -> Self {
         Self { max_steps, ..self }
     }
 
-    /// Ends the run when J ≤ ε has held for `steps` further steps. The stopping time is the crossing that began this stay. A
+    /// Ends the run when J ≤ ε has held for `steps` further steps. The stopping time is the crossing at which this stay began. A
     /// stay that the step limit cuts short does not count.
     ///
-    /// A short stay can be passed through just as the level itself; where J may swing, take
+    /// J can also pass through a short stay and leave again; if it may oscillate, use
     /// [`staying_to_the_end`](Self::staying_to_the_end).
     pub fn staying(self, steps: usize) -> Self {
         Self {
@@ -80,23 +80,23 @@ impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
         }
     }
 
-    /// Runs to the step limit, and takes the last crossing of ε as the stopping time: the settling time over that horizon. A
-    /// run that ends above ε has never settled.
+    /// Runs to the step limit, and takes the last crossing of ε as the stopping time: the settling time over that horizon. A run
+    /// that ends above ε has not settled.
     pub fn staying_to_the_end(self) -> Self {
         self.staying(usize::MAX)
     }
 
-    /// Starts at another time than zero.
+    /// Sets the start time; the default is zero.
     pub fn from_time(self, t0: S) -> Self {
         Self { t0, ..self }
     }
 
-    /// The crossing that [`sensitivity`](Self::sensitivity) uses.
+    /// Sets the crossing that [`sensitivity`](Self::sensitivity) uses.
     pub fn crossing(self, crossing: Crossing) -> Self {
         Self { crossing, ..self }
     }
 
-    /// Decides between adjoint and tangent mode by hand.
+    /// Selects adjoint or tangent mode explicitly.
     pub fn mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
     }
@@ -109,12 +109,12 @@ impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
         }
     }
 
-    /// The integrator, with its step size.
+    /// Integrator, with its step size.
     pub fn integrator(&self) -> I {
         self.integrator
     }
 
-    /// This plan on this system. Everything is checked here; behind it nothing can be out of bounds.
+    /// Applies this plan to a system. Checks every argument, so that nothing can be out of bounds later.
     pub fn on<'p, Y: System<S> + ?Sized>(
         self,
         system: &'p Y,
@@ -148,8 +148,7 @@ impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
 
     /// Runs until the stop and differentiates the stopping time with respect to θ, x0 and ε.
     ///
-    /// A run that does not stop is [`Error::NotStopped`]; its iterate is still in the memory
-    /// ([`Problem::iterate`]).
+    /// Returns [`Error::NotStopped`] if the run does not stop; its iterate is still in the memory ([`Problem::iterate`]).
     pub fn sensitivity<'m, Y, M>(
         self,
         system: &Y,
@@ -169,11 +168,11 @@ impl<S: Scalar, I: Integrator<S>> Plan<S, I> {
     }
 }
 
-/// A plan on a system with θ and x0, checked. It borrows these and owns nothing, so it is made again in every tick of a control
-/// loop at no cost but the check that all numbers are finite.
+/// Checked combination of a plan, a system, θ and x0. It borrows them and owns nothing, so a control loop can build it again in
+/// every tick; the only cost is the check that all numbers are finite.
 ///
-/// [`start`](Self::start), [`advance`](Self::advance), [`differentiate`](Self::differentiate), [`gradient`](Self::gradient): in this
-/// order, as the example at the top of the [crate](crate#four-things) has them.
+/// Call [`start`](Self::start), [`advance`](Self::advance), [`differentiate`](Self::differentiate) and
+/// [`gradient`](Self::gradient) in this order, as in the example of the [crate](crate#four-types).
 #[derive(Debug)]
 pub struct Problem<'p, S, Y: ?Sized, I> {
     pub(crate) plan: Plan<S, I>,
@@ -191,7 +190,7 @@ impl<S: Copy, Y: ?Sized, I: Copy> Clone for Problem<'_, S, Y, I> {
 impl<S: Copy, Y: ?Sized, I: Copy> Copy for Problem<'_, S, Y, I> {}
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
-    /// A state as x_k.
+    /// Point of the trajectory with this state as x_k.
     #[inline(always)]
     pub(crate) fn at<'a>(&'a self, x: &'a [S], step: usize) -> Point<'a, S> {
         Point {
@@ -201,18 +200,18 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         }
     }
 
-    /// t_k, from k itself: sums of h would drift.
+    /// t_k, computed from k: repeated sums of h would drift.
     #[inline(always)]
     pub(crate) fn time(&self, step: usize) -> S {
         self.plan.t0 + S::from_count(step) * self.plan.integrator.step_size()
     }
 
-    /// Differentiates what the seeds name, in at most `budget` operations: by the adjoint or by tangents, as the plan's
-    /// [`mode`](crate::Plan::mode) says.
+    /// Differentiates the quantity given by the seeds, in at most `budget` operations: by the adjoint or by tangents, depending
+    /// on the plan's [`mode`](crate::Plan::mode).
     ///
-    /// The first call begins a sweep and costs up to three pullbacks and one evaluation beyond its budget; the next calls,
-    /// with the same seeds, go on until it is [`Done`](Progress::Done). A call after that, or after an error, begins another
-    /// sweep over the same run. The run must have stopped if the stop is among the seeds; otherwise it may stand anywhere.
+    /// The first call begins a sweep and costs up to three pullbacks and one evaluation beyond its budget; further calls with the
+    /// same seeds continue it until [`Done`](Progress::Done). A call after that, or after an error, begins another sweep over the
+    /// same run. The run must have stopped if the stop is among the seeds; otherwise it may be at any step.
     pub fn differentiate<M: Workspace<S> + ?Sized, W: Weights<S>>(
         &self,
         memory: &mut M,
@@ -232,8 +231,8 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         }
     }
 
-    /// True if the tangent mode costs less than the adjoint. Compares the work that is left after the stop, counted in
-    /// evaluations of the rate; a system that has one of the two only gets that one.
+    /// True if the tangent mode costs less than the adjoint. Compares the remaining work after the stop, counted in evaluations
+    /// of the rate; a system with only one of the two modes always uses that one.
     pub fn tangent_is_cheaper<M: Workspace<S> + ?Sized>(&self, memory: &M) -> bool {
         let (dims, cost) = (self.system.dims(), self.system.cost());
         let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
@@ -247,7 +246,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         );
         let record = dims.record_len(stages);
         let evaluations = n.saturating_mul(stages).saturating_add(1);
-        // Recomputed steps, records that were not kept, and the pullbacks themselves.
+        // Recomputed steps, missing records, and the pullbacks themselves.
         let recomputed = optimum(n, s).saturating_sub(n);
         let kept = record == 0 || view.in_place() > 0 && self.shape(&view).record == record;
         let rerecorded = if kept { 0 } else { n };
@@ -263,7 +262,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         tangent < adjoint
     }
 
-    /// Directions of the tangent mode: one per parameter and, unless it was left out, per entry of x0.
+    /// Directions of the tangent mode: one per parameter and, unless x0 is left out, one per entry of x0.
     pub(super) fn directions(&self) -> usize {
         let dims = self.system.dims();
         let states = if self.plan.x0_gradient {
@@ -279,7 +278,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
 mod tests {
     use crate::{Error, Map, Memory, formula};
 
-    /// A map counts its steps in units of time, so that both gradients are the same, whatever row λ ended in.
+    /// A map has h = 1, so both gradients are equal, whichever row λ ended in.
     #[test]
     fn a_map_has_the_same_gradient_in_time_and_in_steps() -> Result<(), Error> {
         let shrink = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0]);

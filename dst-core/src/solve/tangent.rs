@@ -1,9 +1,8 @@
 //! Forward-mode sensitivities for few parameters: no checkpoints, no recomputation.
 //!
-//! One direction per parameter (and per entry of x0) is carried along the trajectory by the exact tangent of
-//! the step. The directions take the place of the checkpoints in the slots, as many at a time as there are; with
-//! fewer slots than directions the trajectory is run again for each group.
-//! The run has stopped before, so N and the seeds of the crossing are known, and each direction yields one number.
+//! One direction per parameter (and per entry of x0) is carried along the trajectory by the exact tangent of the step. The slots
+//! hold directions instead of checkpoints, one each; with fewer slots than directions the trajectory is repeated for each group.
+//! The run has already stopped, so N and the seeds of the crossing are known, and each direction yields one number.
 
 use core::mem::swap;
 use core::ops::Range;
@@ -21,8 +20,8 @@ use crate::slices::{all_finite, clear, copy, split};
 use crate::system::{Direction, Reading, System};
 
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
-    /// The same as [`differentiate`](Self::differentiate) by tangents, whatever the plan says. An operation is a step with one group
-    /// of directions.
+    /// Differentiates like [`differentiate`](Self::differentiate), but always by tangents. An operation is one step with one
+    /// group of directions.
     #[inline]
     pub fn tangent<M: Workspace<S> + ?Sized, W: Weights<S>>(
         &self,
@@ -85,7 +84,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         }
     }
 
-    /// Operations still to be done.
+    /// Operations still to do.
     fn ahead(&self) -> Progress {
         let directions = self.problem.directions();
         let (first, step) = if self.sweep.seeded {
@@ -102,14 +101,14 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         }
     }
 
-    /// The directions of the group under way.
+    /// Directions of the current group.
     fn group(&self) -> Range<usize> {
         let first = self.sweep.to;
         let behind = first.saturating_add(self.marks.len());
         first..self.problem.directions().min(behind)
     }
 
-    /// Back to x0, with unit directions, the first of them this one. After the last group the trajectory stays where it is.
+    /// Returns to x0 with unit directions, starting with number `first`. After the last group the trajectory stays where it is.
     fn start_group(&mut self, first: usize) -> Result<(), Error> {
         self.sweep.to = first;
         if first >= self.problem.directions() {
@@ -131,13 +130,13 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         Ok(())
     }
 
-    /// Keeps the direction in the temporary row.
+    /// Saves the direction in the temporary row.
     fn save(&mut self, slot: usize) -> Result<(), Error> {
         let saved = self.slots.save(self.shape, slot, self.temporary, &mut []);
         saved.map_err(|_| Error::Store { slot })
     }
 
-    /// One step with one group; at its end, on to the next group.
+    /// Makes one step with one group; at the end of the group, starts the next one.
     fn push<W: Weights<S>>(&mut self, seeds: &Seeds<S, W>) -> Result<(), Error> {
         let at_end = self.sweep.step >= self.end;
         self.push_group(seeds, at_end)?;
@@ -150,7 +149,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         }
         self.start_group(self.sweep.to.saturating_add(self.marks.len()))?;
         if self.sweep.to >= self.problem.directions() {
-            // x_N is at hand again, with its record and its rate.
+            // x_N is available again, with its record and rate.
             let [last, rate, here, next] = &mut self.sweep.roles;
             swap(last, here);
             swap(&mut self.last, &mut self.here);
@@ -168,7 +167,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
         Ok(())
     }
 
-    /// Carries every direction of the group over the step from x_k and collects what the readings at x_k add.
+    /// Carries every direction of the group over the step from x_k and adds the contributions of the readings at x_k.
     fn push_group<W: Weights<S>>(
         &mut self,
         seeds: &Seeds<S, W>,
@@ -230,7 +229,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
             }
             let mut sums = self.theta_bar.iter_mut().chain(self.lambda.iter_mut());
             if let Some(sum) = sums.nth(direction) {
-                // A direction that J does not see may be infinite without harm: zero seeds add nothing.
+                // A direction that does not affect J may be infinite: zero seeds add nothing.
                 if readings.criterion != S::ZERO {
                     *sum += readings.criterion * reading.criterion;
                 }

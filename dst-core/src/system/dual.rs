@@ -1,18 +1,18 @@
-//! Dual numbers: the derivative of a user's formula without writing one.
+//! Dual numbers: derivatives of a user's formula without writing them.
 //!
 //! A [`Dual`] carries a value and its derivative along `K` directions at once:
-//! (a + a′ε)(b + b′ε) = ab + (a′b + ab′)ε with ε² = 0. `K = 0` is the plain number, at no cost, so a
-//! formula written once over `Dual<S, K>` serves the forward run, the pushforward and the pullback.
-//! The directions live in an array inside the number: nothing is allocated.
+//! (a + a′ε)(b + b′ε) = ab + (a′b + ab′)ε with ε² = 0. `K = 0` is the plain number, at no extra cost, so one formula over
+//! `Dual<S, K>` serves the forward run, the pushforward and the pullback. The directions are in an array inside the number:
+//! nothing is allocated.
 
 use core::cmp::Ordering;
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::scalar::Scalar;
 
-/// A value and its derivatives along `K` directions.
+/// Value and its derivatives along `K` directions.
 ///
-/// Literals mix in on either side: `2.0 * x + 1.0` works for `f32` and `f64` formulas alike.
+/// Literals may be on either side: `2.0 * x + 1.0` works in `f32` and `f64` formulas.
 ///
 /// ```
 /// use dst_core::system::Dual;
@@ -22,14 +22,14 @@ use crate::scalar::Scalar;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Dual<S, const K: usize> {
-    /// The value itself.
+    /// Value.
     pub value: S,
-    /// Its derivative along each direction.
+    /// Derivative along each direction.
     pub slope: [S; K],
 }
 
 impl<S: Scalar, const K: usize> Dual<S, K> {
-    /// A number that does not depend on the directions.
+    /// Number that does not depend on the directions.
     #[inline]
     pub fn constant(value: S) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl<S: Scalar, const K: usize> Dual<S, K> {
         }
     }
 
-    /// The variable that is direction number `direction` (a constant if there is no such direction).
+    /// Variable of direction number `direction` (a constant if there is no such direction).
     #[inline]
     pub fn variable(value: S, direction: usize) -> Self {
         let mut number = Self::constant(value);
@@ -48,13 +48,13 @@ impl<S: Scalar, const K: usize> Dual<S, K> {
         number
     }
 
-    /// A literal of the formula.
+    /// Literal of the formula.
     #[inline]
     pub fn literal(value: f64) -> Self {
         Self::constant(S::from_f64(value))
     }
 
-    /// g(x) with the derivative g′(x) at hand.
+    /// g(x), given the derivative g′(x).
     #[inline]
     pub fn chain(self, value: S, derivative: S) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl<S: Scalar, const K: usize> Dual<S, K> {
         if exponent == 0 {
             return Self::constant(S::ONE);
         }
-        // x^(n−1) first: the derivative n·x^(n−1) needs it, and x = 0 must not divide.
+        // x^(n−1) first: the derivative n·x^(n−1) needs it, and there must be no division for x = 0.
         let (mut power, mut square) = (S::ONE, self.value);
         let mut left = exponent.unsigned_abs().wrapping_sub(1);
         while left > 0 {
@@ -204,7 +204,7 @@ impl<S: Scalar, const K: usize> From<S> for Dual<S, K> {
     }
 }
 
-/// Comparisons look at the value alone: a formula branches as the plain computation does.
+/// Comparisons use the value alone: a formula branches as the plain computation does.
 impl<S: Scalar, const K: usize> PartialEq for Dual<S, K> {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value

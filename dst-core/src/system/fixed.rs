@@ -1,6 +1,6 @@
-//! nalgebra in and out: fixed-size vectors and matrices, a quadratic objective and a linear feedback loop.
+//! Interface to nalgebra: vectors and matrices of fixed size, a quadratic objective and a linear feedback loop.
 //!
-//! Columns are walked as slices, so the compiler sees the sizes and no bounds check remains.
+//! Columns are read as slices, so the compiler knows the sizes and no bounds check remains.
 
 use nalgebra::{SMatrix, SVector};
 
@@ -9,7 +9,7 @@ use super::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, dot};
 
-/// A slice as a vector; `None` if the length differs.
+/// Converts a slice to a vector; `None` if the length differs.
 pub fn vector<S: Scalar, const N: usize>(slice: &[S]) -> Option<SVector<S, N>> {
     slice
         .first_chunk::<N>()
@@ -88,17 +88,17 @@ impl<S: Scalar, const D: usize> Objective<S> for Quadratic<S, D> {
     }
 }
 
-/// The closed loop x′ = (A − BK)x with the feedback gains K as parameters; stops when ‖x‖² ≤ ε.
+/// The closed loop x′ = (A − BK)x with the feedback gains K as parameters; stops at the first passage ‖x‖² ≤ ε.
 ///
-/// θ holds the `U`×`D` matrix K column by column, nalgebra's own order: `k.as_slice()`. The settling time of the loop
-/// then has a gradient with respect to every gain.
+/// θ holds the `U`×`D` matrix K column by column, nalgebra's own order: `k.as_slice()`. The stopping time of the loop then has a
+/// gradient with respect to every gain.
 ///
 /// ```
 /// use dst_core::fixed::LinearFeedback;
 /// use dst_core::{Crossing, Memory, Rk4};
 /// use nalgebra::matrix;
 ///
-/// // A double integrator under state feedback: how fast does it settle?
+/// // A double integrator under state feedback: time until ‖x‖² ≤ 1e-4.
 /// let plant = LinearFeedback { a: matrix![0.0, 1.0; 0.0, 0.0], b: matrix![0.0; 1.0] };
 /// let gains = matrix![1.0, 1.5];
 /// let mut memory = Memory::<f64, 2, 2, 4>::new();
@@ -106,7 +106,7 @@ impl<S: Scalar, const D: usize> Objective<S> for Quadratic<S, D> {
 ///     .until(1e-4)
 ///     .crossing(Crossing::Hermite)
 ///     .sensitivity(&plant, gains.as_slice(), &[1.0, 0.0], &mut memory)?;
-/// println!("settles after {:.2} s; by gain: {:?}", s.stop.time, s.time_gradient());
+/// println!("stops after {:.2} s; gradient by gain: {:?}", s.stop.time, s.time_gradient());
 /// # Ok::<(), dst_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,7 +118,7 @@ pub struct LinearFeedback<S, const D: usize, const U: usize> {
 }
 
 impl<S: Scalar, const D: usize, const U: usize> LinearFeedback<S, D, U> {
-    /// u + K·x with K column by column in a slice.
+    /// Adds K·x to u, with K column by column in a slice.
     fn feedback(gains: &[S], x: &[S], u: &mut [S; U]) {
         for (column, &x) in gains.chunks_exact(U.max(1)).zip(x) {
             add_scaled(u, x, column);

@@ -1,9 +1,8 @@
-//! A rate written once, with no derivatives: dual numbers supply pushforward and pullback.
+//! System from a formula, without derivatives: dual numbers supply pushforward and pullback.
 //!
-//! The pushforward is one evaluation with one direction. The pullback needs ∂A/∂(x, θ) row by row, which
-//! forward derivatives give `K` columns at a time: ⌈(D + P)/K⌉ evaluations, each about K + 1 times the plain one.
-//! That is the price of not writing a transpose; for large D write [`System::pullback`] by hand.
-//! Arrays of known size keep everything on the stack and let `x[1]` be checked when the program is compiled.
+//! The pushforward is one evaluation with one direction. The pullback needs ∂A/∂(x, θ) row by row; forward derivatives give `K`
+//! columns at a time, in ⌈(D + P)/K⌉ evaluations, each about K + 1 times the cost of a plain one. For large D, write
+//! [`System::pullback`] by hand instead. Arrays of known size keep everything on the stack and let the compiler check `x[1]`.
 
 use super::dual::Dual;
 use super::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
@@ -11,8 +10,8 @@ use crate::scalar::Scalar;
 
 /// The rate A(θ, x, t) and the criterion J(θ, x, t) of `D` states and `P` parameters, over a generic number.
 ///
-/// Implement it for a type of your own when the formula has constants; [`formula!`](crate::formula) is the
-/// shorthand for those without. [`Derived`] turns it into a [`System`].
+/// Implement it for a type of your own if the formula has constants; [`formula!`](crate::formula) is the shorthand for those
+/// without. [`Derived`] turns it into a [`System`].
 pub trait Formula<S: Scalar, const D: usize, const P: usize> {
     /// A(θ, x, t)
     fn rate<const K: usize>(
@@ -30,7 +29,7 @@ pub trait Formula<S: Scalar, const D: usize, const P: usize> {
         t: Dual<S, K>,
     ) -> Dual<S, K>;
 
-    /// f(θ, x, t) of a running loss; J, which is at hand, unless overridden.
+    /// f(θ, x, t) of a running loss; J, which is already computed, unless overridden.
     fn loss<const K: usize>(
         &self,
         theta: &[Dual<S, K>; P],
@@ -65,7 +64,7 @@ struct Arguments<S, const D: usize, const P: usize, const K: usize> {
 }
 
 impl<S: Scalar, const D: usize, const P: usize, const K: usize> Arguments<S, D, P, K> {
-    /// Constants: nothing varies yet.
+    /// Constants, with no direction.
     #[inline(always)]
     fn at(point: Point<'_, S>) -> Self {
         Self {
@@ -76,7 +75,7 @@ impl<S: Scalar, const D: usize, const P: usize, const K: usize> Arguments<S, D, 
     }
 }
 
-/// Turns slices into constants of the formula. Short slices leave zeros: the engine never passes any.
+/// Converts slices to constants of the formula. Missing entries are zero; the engine never passes short slices.
 #[inline(always)]
 fn lift<S: Scalar, const N: usize, const K: usize>(values: &[S]) -> [Dual<S, K>; N] {
     let mut lifted = [Dual::constant(S::ZERO); N];
@@ -94,7 +93,7 @@ fn aim<S: Scalar, const N: usize>(lifted: &mut [Dual<S, 1>; N], direction: &[S])
 }
 
 impl<F, const D: usize, const P: usize, const K: usize> Derived<F, D, P, K> {
-    /// The slopes of a·A + j·J + l·f along every direction of the arguments. A seed of zero is not evaluated: its slope may be
+    /// The slopes of a·A + j·J + l·f along every direction of the arguments. A zero seed is not evaluated: its slope may be
     /// infinite.
     #[inline(always)]
     fn slopes<S: Scalar, const L: usize>(
@@ -172,7 +171,7 @@ where
     }
 
     fn pullback(&self, at: Point<'_, S>, _: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, _: &mut [S]) {
-        // None at a time would be none at all: a gradient of zeros.
+        // With K = 0, the gradient would be all zeros.
         const { assert!(K > 0, "K must be at least 1") };
         let mut first = 0;
         while first < D + P {
@@ -231,7 +230,7 @@ where
     }
 }
 
-/// A [`System`] from a formula, no derivatives written.
+/// Builds a [`System`] from a formula, without derivatives.
 ///
 /// ```
 /// use dst_core::{Euler, Memory, formula};
@@ -251,7 +250,7 @@ where
 ///
 /// ```
 /// # use dst_core::{Euler, Memory, formula};
-/// // x follows the target r(t) = t with gain θ; stop when it is less than 0.1 behind.
+/// // x follows the target r(t) = t with gain θ; stop when it is at most 0.1 behind.
 /// let tracking = formula!(
 ///     |theta: 1, x: 1, t| [theta[0] * (x[0] - t) - 1.0],
 ///     |theta, x, t| (x[0] - t) * (x[0] - t),
@@ -262,7 +261,7 @@ where
 /// # Ok::<(), dst_core::Error>(())
 /// ```
 ///
-/// Numbers are [`Dual`]s: literals mix in, and the elementary functions are methods (`x[0].exp()`).
+/// Numbers are [`Dual`]s: literals can be used directly, and the elementary functions are methods (`x[0].exp()`).
 #[macro_export]
 macro_rules! formula {
     (|$theta:ident: $p:expr, $x:ident: $d:expr, $t:ident| $rate:expr, $($readings:tt)*) => {{

@@ -1,21 +1,21 @@
-//! The traits a user implements, and the adapter between them.
+//! Traits that a user implements, and the adapter between them.
 //!
-//! An iteration is x_{k+1} = x_k − h·A(θ, x_k, t_k), stopped at the first J(x_N) ≤ ε. A [`System`] supplies
-//! A *and* J from one evaluation, because a stop test such as ‖∇f‖² wants the same gradient as the step.
-//! What the derivative will want again (∇f, gates, …) it writes on a *tape* of a length it declares.
+//! An iteration is x_{k+1} = x_k − h·A(θ, x_k, t_k), stopped at the first J(x_N) ≤ ε. A [`System`] computes A *and* J in one
+//! evaluation, because a stop test such as ‖∇f‖² uses the same gradient as the step. Values that the derivatives reuse (∇f,
+//! gates, …) go on a *tape* whose length the system declares.
 //!
 //! | you have | implement | you get |
 //! |---|---|---|
 //! | a formula | [`Formula`], or [`formula!`](crate::formula) | everything |
 //! | an objective f | [`Objective`] | the ready-made [`methods`](crate::methods) |
-//! | A and J apart | [`Dynamics`] + [`Criterion`] | [`Pair`] |
-//! | speed in mind | [`System`] | one evaluation per step, exactly |
+//! | separate A and J | [`Dynamics`] + [`Criterion`] | [`Pair`] |
+//! | performance needs | [`System`] | one evaluation per step, exactly |
 //!
-//! All slices have the lengths that [`System::dims`] declares; [`Plan::on`](crate::Plan::on) checks them. Outputs of
-//! `rate` and `pushforward` are overwritten; those of `pullback` are *added to*.
+//! All slices have the lengths that [`System::dims`] declares; [`Plan::on`](crate::Plan::on) checks them. `rate` and
+//! `pushforward` overwrite their outputs; `pullback` *adds* to them.
 //!
-//! J and f may depend on θ and t as well as on x. ∂J/∂θ goes to `bar.theta`. ∂J/∂t is asked for by the crossings that use
-//! dJ/dt = ∂J/∂t − ∇J·A: a pullback finds `bar.t` there, a pushforward a direction with `t` = 1.
+//! J and f may depend on θ and t as well as on x. ∂J/∂θ goes to `bar.theta`. Crossings that use dJ/dt = ∂J/∂t − ∇J·A also need
+//! ∂J/∂t: a pullback then gets `bar.t`, a pushforward a direction with `t` = 1.
 
 pub(crate) mod dual;
 #[cfg(feature = "nalgebra")]
@@ -32,7 +32,7 @@ pub use pair::{Criterion, Dynamics, Pair, RateOf};
 use crate::error::Error;
 use crate::scalar::Scalar;
 
-/// A place on the trajectory.
+/// Point on the trajectory.
 #[derive(Clone, Copy, Debug)]
 pub struct Point<'a, S> {
     /// Parameters θ.
@@ -43,14 +43,14 @@ pub struct Point<'a, S> {
     pub t: S,
 }
 
-/// The two numbers read off at a point: the stopping criterion J and the loss f.
+/// Readings at a point: the stopping criterion J and the loss f.
 ///
-/// In a pushforward, their derivatives; in [`Seeds`](crate::Seeds), their weights.
+/// In a pushforward they are derivatives; in [`Seeds`](crate::Seeds), weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading<S> {
     /// J(θ, x, t), compared with ε.
     pub criterion: S,
-    /// f(θ, x, t), which a running loss Σ w_k f(x_k) sums; a system without one repeats the criterion.
+    /// f(θ, x, t), summed in a running loss Σ w_k f(x_k); a system without a loss repeats the criterion.
     pub loss: S,
 }
 
@@ -78,7 +78,7 @@ impl<S: Scalar> Reading<S> {
     }
 }
 
-/// The cotangents of everything that `rate` returned: where a pullback starts.
+/// Cotangents of everything that `rate` returned: the input of a pullback.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed<'a, S> {
     /// Cotangent of A.
@@ -90,7 +90,7 @@ pub struct Seed<'a, S> {
 }
 
 impl<'a, S> Seed<'a, S> {
-    /// A cotangent of A, and those of J and f.
+    /// Seed from a cotangent of A and those of J and f.
     pub fn new(rate: &'a [S], reading: Reading<S>) -> Self {
         Self {
             rate,
@@ -100,50 +100,50 @@ impl<'a, S> Seed<'a, S> {
     }
 }
 
-/// The sums to which a pullback adds its result.
+/// Sums to which a pullback adds its result.
 #[derive(Debug)]
 pub struct Bar<'a, S> {
     /// Cotangent of θ.
     pub theta: &'a mut [S],
     /// Cotangent of x.
     pub x: &'a mut [S],
-    /// Cotangent of t, where it is wanted: only to form dJ/dt at a crossing.
+    /// Cotangent of t, if needed: only to form dJ/dt at a crossing.
     pub t: Option<&'a mut S>,
 }
 
 impl<'a, S> Bar<'a, S> {
-    /// Sums for θ and x; time is not asked for.
+    /// Sums for θ and x, without time.
     pub fn new(theta: &'a mut [S], x: &'a mut [S]) -> Self {
         Self { theta, x, t: None }
     }
 }
 
-/// A direction in parameters, state and time.
+/// Direction in parameters, state and time.
 #[derive(Clone, Copy, Debug)]
 pub struct Direction<'a, S> {
     /// dθ
     pub theta: &'a [S],
     /// dx
     pub x: &'a [S],
-    /// dt; zero but where dJ/dt is formed at a crossing.
+    /// dt; zero except when dJ/dt is formed at a crossing.
     pub t: S,
 }
 
-/// The lengths of a system's vectors.
+/// Lengths of a system's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dims {
     /// Number of states.
     pub states: usize,
     /// Number of parameters.
     pub params: usize,
-    /// Numbers that `rate` writes for `pullback` and `pushforward` to read.
+    /// Number of values that `rate` writes for `pullback` and `pushforward`.
     pub tape: usize,
-    /// Working memory of any one call; its content does not survive the call.
+    /// Working memory of any one call; its content is lost after the call.
     pub scratch: usize,
 }
 
 impl Dims {
-    /// A system that needs neither tape nor scratch memory.
+    /// Dimensions of a system without tape or scratch memory.
     pub const fn new(states: usize, params: usize) -> Self {
         Self {
             states,
@@ -153,18 +153,18 @@ impl Dims {
         }
     }
 
-    /// The same with a tape.
+    /// The same dimensions with a tape.
     pub const fn with_tape(self, tape: usize) -> Self {
         Self { tape, ..self }
     }
 
-    /// The same with scratch memory.
+    /// The same dimensions with scratch memory.
     pub const fn with_scratch(self, scratch: usize) -> Self {
         Self { scratch, ..self }
     }
 
-    /// Length of a step's record for a method with this many evaluations per step (Euler, symplectic Euler and Map 1, Heun 2,
-    /// RK4 4): the tape of the first, then states and tapes of the others.
+    /// Length of a step's record for a method with this many evaluations per step (Euler, symplectic Euler and Map 1, Heun 2, RK4
+    /// 4): the tape of the first evaluation, then states and tapes of the others.
     pub const fn record_len(self, stages: usize) -> usize {
         let later = self
             .states
@@ -173,7 +173,7 @@ impl Dims {
         self.tape.saturating_add(later)
     }
 
-    /// Working numbers of a run: seven states, two records and the scratch memory.
+    /// Working memory of a run, in numbers: seven states, two records and the scratch memory.
     pub const fn rows_len(self, stages: usize) -> usize {
         self.states
             .saturating_mul(7)
@@ -181,12 +181,12 @@ impl Dims {
             .saturating_add(self.scratch)
     }
 
-    /// Working numbers of a run that grow with the parameters.
+    /// Part of the working memory of a run that grows with the parameters.
     pub const fn params_len(self) -> usize {
         self.params.saturating_mul(2)
     }
 
-    /// Numbers of this many checkpoint slots, with or without room for the records.
+    /// Length of this many checkpoint slots, with or without room for the records.
     pub const fn slots_len(self, stages: usize, slots: usize, keep_records: bool) -> usize {
         let record = if keep_records {
             self.record_len(stages)
@@ -197,9 +197,9 @@ impl Dims {
     }
 }
 
-/// Cost of the derivatives, in evaluations of `rate`; `None` where the system does not have one.
+/// Cost of the derivatives, in evaluations of `rate`; `None` if the system does not provide one.
 ///
-/// [`Mode::Auto`](crate::Mode::Auto) compares these to choose between adjoint and tangent.
+/// Used by [`Mode::Auto`](crate::Mode::Auto) to choose between adjoint and tangent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// One pullback.
@@ -208,13 +208,13 @@ pub struct Cost {
     pub pushforward: Option<u32>,
 }
 
-/// An iteration to be stopped and differentiated: the rate A, the criterion J and their derivatives.
+/// Iteration to be stopped and differentiated: the rate A, the criterion J and their derivatives.
 pub trait System<S: Scalar> {
-    /// The lengths of all vectors; must not change while a run is under way.
+    /// Lengths of all vectors; must not change during a run.
     fn dims(&self) -> Dims;
 
-    /// Refuses a system that cannot be run, or not in this way: `map` tells whether its rate is taken as the next state, by
-    /// [`Map`](crate::Map). Called once, by [`Plan::on`](crate::Plan::on).
+    /// Rejects a system that cannot be run, or not in this way: `map` is true if [`Map`](crate::Map) takes its rate as the next
+    /// state. Called once, by [`Plan::on`](crate::Plan::on).
     fn check(&self, map: bool) -> Result<(), Error> {
         let _ = map;
         Ok(())
@@ -229,10 +229,10 @@ pub trait System<S: Scalar> {
         scratch: &mut [S],
     ) -> Reading<S>;
 
-    /// Adds (∂A/∂θ)ᵀa + j·∂J/∂θ + l·∂f/∂θ to `bar.theta`, the same with ∂x to `bar.x` and, where it is wanted, with ∂t to
-    /// `bar.t`, where (a, j, l) is the seed and `tape` is what `rate` wrote at this point. Optional: say so in
-    /// [`cost`](Self::cost). Skip the term of a seed of zero: it may be infinite. `bar.t` is wanted with a = 0 only, so a
-    /// system whose J and f do not depend on time may ignore it.
+    /// Adds (∂A/∂θ)ᵀa + j·∂J/∂θ + l·∂f/∂θ to `bar.theta`, the same with ∂x to `bar.x` and, if present, with ∂t to `bar.t`, where
+    /// (a, j, l) is the seed and `tape` was written by `rate` at this point. Optional; declare it in [`cost`](Self::cost). Skip
+    /// the term of a zero seed: it may be infinite. `bar.t` is only present with a = 0, so a system whose J and f do not depend
+    /// on time may ignore it.
     fn pullback(
         &self,
         at: Point<'_, S>,
@@ -246,8 +246,8 @@ pub trait System<S: Scalar> {
         bar.x.fill(S::NAN);
     }
 
-    /// The same with `bar.x` overwritten instead of added to, as a [`Map`](crate::Map) wants it. A system with a large state can
-    /// save a pass over it.
+    /// Same as [`pullback`](Self::pullback), but overwrites `bar.x`, as a [`Map`](crate::Map) needs it. A system with a large
+    /// state can save a pass over it.
     fn pullback_afresh(
         &self,
         at: Point<'_, S>,
@@ -260,8 +260,8 @@ pub trait System<S: Scalar> {
         self.pullback(at, tape, seed, bar, scratch);
     }
 
-    /// Writes (∂A/∂θ)dθ + (∂A/∂x)dx + (∂A/∂t)dt to `rate` and returns dJ and df. Optional: say so in [`cost`](Self::cost). A
-    /// direction with dt ≠ 0 asks for dJ alone.
+    /// Writes (∂A/∂θ)dθ + (∂A/∂x)dx + (∂A/∂t)dt to `rate` and returns dJ and df. Optional; declare it in [`cost`](Self::cost).
+    /// With dt ≠ 0 only dJ is used.
     fn pushforward(
         &self,
         at: Point<'_, S>,
@@ -278,7 +278,7 @@ pub trait System<S: Scalar> {
         }
     }
 
-    /// Cost of the derivatives. A system with a pushforward overrides this.
+    /// Cost of the derivatives. A system with a pushforward overrides this method.
     fn cost(&self) -> Cost {
         Cost {
             pullback: Some(2),
@@ -286,9 +286,9 @@ pub trait System<S: Scalar> {
         }
     }
 
-    /// True if all of these are finite. Applied to every cotangent, and to the states of a [`Map`](crate::Map). A system with wide
-    /// vectors may check faster than the engine, or check only entries that depend on all others; a finished gradient is
-    /// always checked in full.
+    /// True if all values are finite. Applied to every cotangent, and to the states of a [`Map`](crate::Map). A system with long
+    /// vectors may check faster than the engine, or check only entries that depend on all others; a finished gradient is always
+    /// checked in full.
     #[inline(always)]
     fn all_finite(&self, values: &[S]) -> bool {
         S::all_finite(values)

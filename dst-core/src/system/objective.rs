@@ -1,17 +1,17 @@
-//! A function to minimise: f, its gradient, its Hessian-vector product, and what to test for a stop.
+//! Function to minimise: f, its gradient, its Hessian-vector product, and the quantity tested for a stop.
 
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, dot};
 
-/// A twice differentiable function of `dim` variables. From it, the [`methods`](crate::methods) make systems.
+/// Twice differentiable function of `dim` variables. The [`methods`](crate::methods) build systems from it.
 ///
-/// Each forward step costs one [`value_gradient`](Self::value_gradient), each backward step one
-/// [`add_hessian_vector`](Self::add_hessian_vector): exactly, whatever the stopping criterion.
+/// Each forward step costs exactly one [`value_gradient`](Self::value_gradient), each backward step exactly one
+/// [`add_hessian_vector`](Self::add_hessian_vector), for every stopping criterion.
 pub trait Objective<S: Scalar> {
     /// Number of variables.
     fn dim(&self) -> usize;
 
-    /// What `value_gradient` leaves for `add_hessian_vector` (residuals, active sets, …).
+    /// Number of values that `value_gradient` leaves for `add_hessian_vector` (residuals, active sets, …).
     fn tape_len(&self) -> usize {
         0
     }
@@ -27,8 +27,8 @@ pub trait Objective<S: Scalar> {
     /// Adds ∇²f(x)·v to `out`.
     fn add_hessian_vector(&self, x: &[S], v: &[S], tape: &[S], out: &mut [S], scratch: &mut [S]);
 
-    /// Several products at once: `vectors` and `out` hold any number of vectors, one behind the other. Worth writing where
-    /// one pass over the data serves them all.
+    /// Adds several products at once: `vectors` and `out` hold any number of vectors, stored consecutively. Override it if one
+    /// pass over the data serves them all.
     fn add_hessian_vectors(
         &self,
         x: &[S],
@@ -37,7 +37,7 @@ pub trait Objective<S: Scalar> {
         out: &mut [S],
         scratch: &mut [S],
     ) {
-        // No variables, no products; and no pieces of length zero.
+        // Without variables there are no products, and the piece length must not be zero.
         let dim = self.dim().max(1);
         for (v, out) in vectors.chunks_exact(dim).zip(out.chunks_exact_mut(dim)) {
             self.add_hessian_vector(x, v, tape, out, scratch);
@@ -73,17 +73,17 @@ impl<S: Scalar, O: Objective<S> + ?Sized> Objective<S> for &O {
     }
 }
 
-/// The stopping criterion of a method, made from what it has computed anyway: f and the residual r, which is ∇f
-/// (for projected methods: the projected step).
+/// Stopping criterion of a method, from values that it computes anyway: f and the residual r, which is ∇f (for projected methods:
+/// the projected step).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Optimality {
     /// J = f(x)
     Value,
-    /// J = ‖r‖², the paper's choice; squared, so no root is taken.
+    /// J = ‖r‖², the paper's choice; squared, so there is no square root.
     #[default]
     ResidualSquared,
-    /// J = max |rᵢ|; differentiated at the largest entry, the first of equals.
+    /// J = max |rᵢ|; differentiated at the largest entry, the first on a tie.
     ResidualMax,
 }
 
@@ -112,7 +112,7 @@ impl Optimality {
         S::ZERO
     }
 
-    /// dJ along (df, dr).
+    /// Derivative of J along (df, dr).
     pub fn push<S: Scalar>(self, r: &[S], df: S, dr: &[S]) -> S {
         match self {
             Self::Value => df,
@@ -129,7 +129,7 @@ impl Optimality {
     }
 }
 
-/// The first index of the largest |rᵢ|; a NaN counts as largest, so that it is not overlooked.
+/// First index of the largest |rᵢ|; a NaN counts as largest, so that it is not overlooked.
 fn largest<S: Scalar>(r: &[S]) -> usize {
     let mut best = (0, S::ZERO);
     for (i, r) in r.iter().enumerate() {

@@ -1,21 +1,21 @@
-//! Rate and criterion stated apart, and composed into one system.
+//! Rate and criterion stated separately, and combined into one system.
 
 use super::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 use crate::error::Error;
 use crate::scalar::Scalar;
 
-/// The rate alone, for those who state the criterion apart.
+/// Rate without a criterion, for a criterion that is stated separately.
 pub trait Dynamics<S: Scalar> {
-    /// The lengths of all vectors.
+    /// Lengths of all vectors.
     fn dims(&self) -> Dims;
 
-    /// Refuses what cannot be run; see [`System::check`].
+    /// Rejects a system that cannot be run; see [`System::check`].
     fn check(&self, map: bool) -> Result<(), Error> {
         let _ = map;
         Ok(())
     }
 
-    /// Writes A(θ, x, t) and returns the loss f there, or zero where there is none.
+    /// Writes A(θ, x, t) and returns the loss f there, or zero if there is none.
     fn rate(&self, at: Point<'_, S>, rate: &mut [S], tape: &mut [S], scratch: &mut [S]) -> S;
 
     /// Adds the products of the seed (a, l) with the derivatives of A and f; see [`System::pullback`].
@@ -52,8 +52,8 @@ pub trait Dynamics<S: Scalar> {
     }
 }
 
-/// The rate of a system, its own criterion left out: a ready-made method with a criterion of one's own is
-/// `Pair { dynamics: RateOf(method), criterion }`.
+/// Rate of a system without its criterion: `Pair { dynamics: RateOf(method), criterion }` is a ready-made method with a custom
+/// criterion.
 #[derive(Clone, Copy, Debug)]
 pub struct RateOf<Y>(pub Y);
 
@@ -98,17 +98,17 @@ impl<S: Scalar, Y: System<S>> Dynamics<S> for RateOf<Y> {
     }
 }
 
-/// A stopping criterion J(θ, x, t) of one's own.
+/// Custom stopping criterion J(θ, x, t).
 pub trait Criterion<S: Scalar> {
     /// J
     fn value(&self, at: Point<'_, S>) -> S;
-    /// Adds seed·∂J/∂x to `bar.x`, and the same by θ and, where it is wanted, by t.
+    /// Adds seed·∂J/∂x to `bar.x`, and likewise for θ and, if present, for t.
     fn pullback(&self, at: Point<'_, S>, seed: S, bar: Bar<'_, S>);
-    /// dJ along a direction.
+    /// Derivative of J along a direction.
     fn pushforward(&self, at: Point<'_, S>, along: Direction<'_, S>) -> S;
 }
 
-/// Dynamics and a criterion, composed into a [`System`].
+/// Dynamics and a criterion, combined into a [`System`].
 #[derive(Clone, Copy, Debug)]
 pub struct Pair<D, C> {
     /// A(θ, x, t)

@@ -1,4 +1,4 @@
-/* Start-up and semihosting of a Cortex-M4F: vector table, memory, floating point, main, exit. */
+/* Start-up code and semihosting of a Cortex-M4F: vector table, memory, floating point, main, exit. */
 
 #include "firmware.h"
 
@@ -7,13 +7,13 @@ extern uint32_t data_start[], data_end[], data_load[], bss_start[];
 void reset(void);
 void fault(void);
 
-/* What the core reads at address 0: the stack, then where to begin, then what to do about faults. */
+/* Vector table at address 0: initial stack pointer, reset handler, fault handlers. */
 __attribute__((section(".vectors"), used)) static const struct {
     const void *stack;
     void (*handlers[15])(void);
 } vectors = { stack_top, { reset, fault, fault, fault, fault, fault } };
 
-/* The debugger, here QEMU, acts on a breakpoint with this number. */
+/* The debugger, here QEMU, handles a breakpoint with this number. */
 static uintptr_t semihosting(uintptr_t operation, const void *argument)
 {
     register uintptr_t r0 __asm__("r0") = operation;
@@ -43,7 +43,7 @@ void fault(void)
 void reset(void)
 {
     int code;
-    /* The floating-point unit is off at first: full access to coprocessors 10 and 11, before any code that uses it. */
+    /* The floating-point unit is off after reset: enable coprocessors 10 and 11 before any code uses it. */
     *(volatile uint32_t *)0xE000ED88 |= 0xFU << 20;
     __asm__ volatile("dsb\n\tisb" ::: "memory");
     for (uint32_t *to = data_start, *from = data_load; to < data_end;)

@@ -1,10 +1,10 @@
-/* What the start-up codes share. */
+/* Shared by the start-up codes. */
 #ifndef FIRMWARE_H
 #define FIRMWARE_H
 
 #include <stdint.h>
 
-/* Semihosting: the numbers of the operations, and the reason of an ordinary end. */
+/* Semihosting: operation numbers, and the reason code of a normal exit. */
 #define SYS_WRITE0 0x04
 #define SYS_EXIT_EXTENDED 0x20
 #define APPLICATION_EXIT 0x20026
@@ -14,10 +14,10 @@ int main(void);
 
 extern uint32_t bss_end[], stack_top[];
 
-/* What unused stack looks like. */
+/* Pattern of unused stack. */
 #define PAINT 0x5ca1ab1eU
 
-/* Paints the stack below this frame; a little is left for the frame itself. */
+/* Paints the stack below this frame, with a margin for the frame itself. */
 static inline void paint_stack(void)
 {
     uintptr_t here = (uintptr_t)__builtin_frame_address(0) - 128;
@@ -25,7 +25,7 @@ static inline void paint_stack(void)
         *word = PAINT;
 }
 
-/* Says how deep the stack ever was. */
+/* Prints the peak depth of the stack. */
 static inline void put_stack(void)
 {
     char text[11];

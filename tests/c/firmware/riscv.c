@@ -1,4 +1,4 @@
-/* Start-up and semihosting of a RISC-V core: stack, traps, memory, main, exit. */
+/* Start-up code and semihosting of a RISC-V core: stack, traps, memory, main, exit. */
 
 #include "firmware.h"
 
@@ -7,7 +7,7 @@ extern uint32_t bss_start[];
 void begin(void);
 void fault(void);
 
-/* Stack and trap vector, which C cannot set. The .data section is loaded where it is used: nothing to copy. */
+/* Stack and trap vector, which C cannot set. The .data section is loaded at its run address, so there is nothing to copy. */
 __asm__(".section .start, \"ax\"\n"
         ".global start\n"
         ".option arch, +zicsr\n"
@@ -18,7 +18,7 @@ __asm__(".section .start, \"ax\"\n"
         "    j begin\n"
         ".text\n");
 
-/* The debugger, here QEMU, acts on a breakpoint between these two instructions that do nothing. */
+/* The debugger, here QEMU, handles a breakpoint between these two no-op instructions. */
 static uintptr_t semihosting(uintptr_t operation, const void *argument)
 {
     register uintptr_t a0 __asm__("a0") = operation;
@@ -48,7 +48,7 @@ static void leave(uintptr_t code)
         semihosting(SYS_EXIT_EXTENDED, block);
 }
 
-/* Aligned as the trap vector must be. */
+/* Aligned as required for a trap vector. */
 __attribute__((aligned(4))) void fault(void)
 {
     put("fault\n");

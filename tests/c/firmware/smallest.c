@@ -1,4 +1,4 @@
-/* The least that is of use: Figure 1 of the paper in single precision, one call. For the size of the library. */
+/* Smallest useful program, to measure the size of the library: Figure 1 of the paper in single precision, in one call. */
 
 #include <stddef.h>
 
@@ -38,7 +38,7 @@ int main(void)
         || result.steps != 45 || !(gradient < 0))
         return 1;
 #ifdef SMALL
-    /* What was left out is refused. */
+    /* Parts that were left out of the library are rejected. */
     options.mode = DST_TANGENT;
     if (dst_sensitivity_f32(&problem, &options, &theta, x0, &seeds, workspace, sizeof workspace, &result) != DST_ERROR_CHOICE)
         return 1;

@@ -1,7 +1,8 @@
-//! What the C program of known answers must print, from dst-core in Rust: the same lines, counts in decimal and numbers as bits.
+//! Expected output of the C program of known answers, from dst-core in Rust: the same lines, counts in decimal and numbers as
+//! bits.
 //!
-//! Models and settings are those of `tests/c/cases.h`; the models here have their derivatives from dual numbers, those
-//! there by hand, so that the numbers agree to rounding, and no bit of code is shared above the engine. `cargo xtask test-c` compares.
+//! Models and settings are those of `tests/c/cases.h`. Derivatives come from dual numbers here and are hand-written there, so the
+//! numbers agree to rounding, and no code is shared above the engine. `cargo xtask test-c` compares them.
 
 use dst_core::adapt::{AdamOla, OlaConfig, Window, WindowedOla};
 use dst_core::system::Derived;
@@ -11,7 +12,7 @@ use dst_core::{
 };
 use dst_models::{BouncingBall, Decay, Figure1, Quadratic};
 
-/// A line: what it is about, its counts and its numbers.
+/// Line of output: its case, counts and numbers.
 struct Line<S> {
     label: String,
     counts: Vec<usize>,
@@ -87,7 +88,7 @@ fn grid<S: Scalar>(
     }
 }
 
-/// A model with its parameter and starting point.
+/// Model with its parameter and starting point.
 struct Case<'a, S, Y> {
     model: &'a str,
     system: &'a Y,
@@ -123,7 +124,7 @@ impl<S: Scalar, Y: System<S>> Case<'_, S, Y> {
                 counts: vec![steps],
                 numbers,
             },
-            // Compared with what C prints, it is found.
+            // The comparison with the output of C then fails.
             Err(error) => Line {
                 label: error.to_string(),
                 counts: vec![],

@@ -1,4 +1,4 @@
-//! What the host tests share: N* as a plain function of θ and x0, and its derivative by differences.
+//! Shared by the host tests: N* as a plain function of θ and x0, and its derivative by differences.
 
 mod random;
 mod steps;
@@ -13,13 +13,13 @@ use dst_core::{
 };
 use dst_models::Quadratic;
 
-/// A bowl whose variables are not independent.
+/// Quadratic with coupled variables.
 pub const BOWL: Quadratic<f64, 3> = Quadratic {
     lambda: [1.0, 3.0, 0.6],
     coupling: 0.2,
 };
 
-/// J = Σxᵢ⁴, a criterion that no method has of its own.
+/// Criterion J = Σxᵢ⁴, which no ready-made method has.
 #[derive(Clone, Copy, Debug)]
 pub struct FourthPowers;
 
@@ -38,7 +38,7 @@ impl Criterion<f64> for FourthPowers {
     }
 }
 
-/// A gradient, copied out of its memory.
+/// Gradient, copied out of its memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// N
@@ -68,7 +68,7 @@ impl From<Sensitivity<'_, f64>> for Answer {
     }
 }
 
-/// The whole computation with memory from the heap.
+/// Whole computation with memory on the heap.
 ///
 /// # Panics
 /// If there is no gradient.
@@ -103,7 +103,7 @@ pub fn heap<I: Integrator<f64>, Y: System<f64>>(
 /// Repeats a call until the differentiation is done.
 ///
 /// # Errors
-/// Those of the call.
+/// Returns those of the call.
 pub fn until_done(mut call: impl FnMut() -> Result<Progress, Error>) -> Result<(), Error> {
     while let Progress::Running { .. } = call()? {}
     Ok(())
@@ -124,7 +124,7 @@ pub struct Total {
     pub steps_star: f64,
 }
 
-/// Sums the losses of a run and interpolates its first passage, apart from the engine's own arithmetic.
+/// Sums the losses of a run and interpolates its first passage, independently of the engine's arithmetic.
 ///
 /// # Panics
 /// If the run fails.
@@ -153,7 +153,7 @@ pub fn total<I: Integrator<f64>, Y: System<f64>>(
     Total { loss, steps_star }
 }
 
-/// Differences of N* by every entry of θ and x0: central, extrapolated once, error O(δ⁴).
+/// Differences of N* in every entry of θ and x0: central, extrapolated once, error O(δ⁴).
 #[track_caller]
 pub fn differences<I: Integrator<f64>, Y: System<f64>>(
     plan: Plan<f64, I>,

@@ -1,4 +1,4 @@
-//! A family of nonlinear systems of any size, with hand-written derivatives and a tape.
+//! Family of nonlinear systems of any size, with hand-written derivatives and a tape.
 
 use dst_core::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 
@@ -11,12 +11,12 @@ pub struct RandomSystem {
     pub params: usize,
     /// M, row by row.
     pub matrix: Vec<f64>,
-    /// A factor on J.
+    /// Factor of J.
     pub scale: f64,
 }
 
 impl RandomSystem {
-    /// From d, p and any list of numbers in [−1, 1].
+    /// Creates a system from d, p and any list of numbers in [−1, 1].
     pub fn new(states: usize, params: usize, numbers: &[f64]) -> Self {
         let mut matrix: Vec<f64> = (0..states * states)
             .map(|i| 0.3 * numbers[i % numbers.len()] / states as f64)

@@ -1,9 +1,9 @@
-//! Flows and maps made from each other: what [`Map`](dst_core::Map) does to one must be what Euler does to the other.
+//! Flows and maps derived from each other: [`Map`](dst_core::Map) on one must equal Euler on the other.
 
 use dst_core::system::Dual;
 use dst_core::{Formula, Scalar};
 
-/// The Euler step of a flow as a map of its own, F = x − h·A(θ, x, h·t), where t counts the steps.
+/// Euler step of a flow as a map, F = x − h·A(θ, x, h·t), where t counts the steps.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps<F> {
     /// A
@@ -47,7 +47,7 @@ where
     }
 }
 
-/// The flow whose Euler step with h = 1 is a map F: A = x − F.
+/// Flow whose Euler step with h = 1 is a map F: A = x − F.
 #[derive(Clone, Copy, Debug)]
 pub struct Falls<F>(
     /// F

@@ -1,11 +1,11 @@
-//! Adam-OLA against a plain transcription of Algorithm 2, and the window against it.
+//! Adam-OLA compared with a plain transcription of Algorithm 2, and the windowed adaptation compared with Adam-OLA.
 
 use dst_core::adapt::{AdamOla, OlaConfig, OlaStatus, Window, WindowedOla};
 use dst_core::{Error, HeapMemory, Objective};
 use dst_models::{Close, CountedObjective, Counts, Logistic, Rosenbrock};
 use dst_tests::BOWL;
 
-/// Algorithm 2, line by line, with nothing shared: every α it passes through.
+/// Algorithm 2, line by line, without shared code: the α of every iteration.
 fn algorithm_2<O: Objective<f64>>(
     c: OlaConfig<f64>,
     f: &O,
@@ -112,7 +112,7 @@ fn one_step_is_algorithm_2() {
     );
 }
 
-/// A window of one step is the one-step algorithm: same α at every adaptation.
+/// A window of one step is the one-step algorithm: the same α at every adaptation.
 #[test]
 fn a_window_of_one_step_is_adam_ola() {
     let config = OlaConfig::new(0.01, 1e-3, 1e-3);
@@ -122,7 +122,7 @@ fn a_window_of_one_step_is_adam_ola() {
     let mut ola = AdamOla::new(config, BOWL, &x0, &mut memory).unwrap();
     let plan = dst_core::Euler::new(1.0).until(0.0);
     let mut room = HeapMemory::new(&plan, windowed.method(), 4);
-    // Until f cannot fall by the growing threshold any more.
+    // Until f can no longer fall by the growing threshold.
     while let Window::Adapted { steps, .. } = windowed.advance(1000, &mut room).unwrap() {
         ola.advance(steps).unwrap();
         assert_eq!(
@@ -140,10 +140,10 @@ fn a_window_of_one_step_is_adam_ola() {
     assert!(windowed.adaptations() > 10, "{}", windowed.adaptations());
 }
 
-/// Over a long window the sensitivity is that of the whole window: compare with differences of its stopping time.
+/// Over a long window the sensitivity is that of the whole window: compared with differences of its stopping time.
 #[test]
 fn a_long_window_sees_every_step() {
-    // The threshold grows with the number of adaptations: force a long window by a large descent after the first.
+    // The threshold grows with the number of adaptations: a large descent gives a long window after the first.
     let config = OlaConfig {
         eta: 0.0,
         ..OlaConfig::new(0.01, 0.0, 0.4)
@@ -162,12 +162,12 @@ fn a_long_window_sees_every_step() {
         (windows, ola.alpha())
     };
     let (windows, alpha) = last_window(0.01);
-    assert_eq!(alpha, 0.01, "eta = 0 leaves alpha alone");
+    assert_eq!(alpha, 0.01, "eta = 0 does not change alpha");
     let Window::Adapted { steps, sensitivity } = windows[1] else {
         panic!("{windows:?}")
     };
     assert!(steps > 10, "{windows:?}");
-    // One truncated to a single step differs: the window matters.
+    // Truncation to a single step gives a different result: the window matters.
     let mut z = [0.0; 9];
     let mut short = WindowedOla::new(config, BOWL, 1, &X3, &mut z).unwrap();
     let plan = dst_core::Euler::new(1.0).until(0.0);
@@ -185,7 +185,7 @@ fn a_long_window_sees_every_step() {
         sensitivity < 2.0 * one && one < 0.0,
         "{sensitivity} over {steps} steps, {one} over one"
     );
-    // N ~ constant/α for small steps: dN/dα ≈ −N/α over the whole window.
+    // N is about a constant divided by α for small steps, so dN/dα ≈ −N/α over the whole window.
     let expected = -(steps as f64) / 0.01;
     assert!(
         (sensitivity / expected - 1.0).abs() < 0.25,
@@ -194,7 +194,7 @@ fn a_long_window_sees_every_step() {
 }
 
 #[test]
-fn a_window_left_open_goes_on() {
+fn an_open_window_continues() {
     let config = OlaConfig::new(0.01, 1e-6, 0.4);
     let mut z = [0.0; 9];
     let mut ola = WindowedOla::new(config, BOWL, 100, &X3, &mut z).unwrap();
@@ -217,7 +217,7 @@ fn a_window_left_open_goes_on() {
 
 #[test]
 fn divergence_is_reported_not_hidden() {
-    // A huge adaptation rate makes α explode.
+    // A huge adaptation rate makes α overflow.
     let config = OlaConfig::new(0.1, 1e300, 0.0);
     let mut memory = vec![0.0; 15];
     let mut ola = AdamOla::new(config, BOWL, &X3, &mut memory).unwrap();

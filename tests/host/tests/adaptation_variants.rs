@@ -1,4 +1,4 @@
-//! G-OLA and N-OLA against plain transcriptions and known answers.
+//! G-OLA and N-OLA compared with plain transcriptions and known answers.
 
 use dst_core::adapt::{GuardedConfig, GuardedOla, NewtonConfig, NewtonOla, OlaStatus};
 use dst_core::{Argument, Error, Objective, Scalar};
@@ -14,7 +14,7 @@ fn evaluate<O: Objective<f64>>(f: &O, x: &[f64]) -> (f64, Vec<f64>) {
     (f.value_gradient(x, &mut g, &mut tape, &mut scratch), g)
 }
 
-/// G-OLA with nothing shared: (x₀, f, α) after every iteration.
+/// G-OLA without shared code: (x₀, f, α) after every iteration.
 fn g_ola<O: Objective<f64>>(
     f: &O,
     alpha: f64,
@@ -36,7 +36,7 @@ fn g_ola<O: Objective<f64>>(
             let v_hat = v[i] / (1.0 - 0.999_f64.powi(k));
             direction[i] = m_hat / (v_hat.sqrt() + 1e-8);
         }
-        // A warm-up step that raises f is taken back and tried with a tenth of α.
+        // A warm-up step that raises f is undone and repeated with a tenth of α.
         let (f_next, g_next) = loop {
             let trial: Vec<f64> = x
                 .iter()
@@ -106,9 +106,9 @@ fn g_ola_follows_its_formula() {
     follows_the_formula("logistic", Logistic::<f64, 3, 8>::sample(), &X3);
 }
 
-/// From rates of any size, in either precision.
+/// Convergence from initial rates of any size, in both precisions.
 #[test]
-fn g_ola_and_n_ola_do_not_blow_up() {
+fn g_ola_and_n_ola_stay_finite() {
     fn check<S: Scalar>(tolerance: f64) {
         let bowl = Quadratic::<S, 3> {
             lambda: [1.0, 3.0, 0.6].map(S::from_f64),
@@ -135,8 +135,8 @@ fn g_ola_and_n_ola_do_not_blow_up() {
     check::<f32>(1e-3);
 }
 
-/// On a quadratic function the model is exact: the new gradient has no part along the step, and the step that makes the
-/// stopping time stationary in all three parameters ends in a few iterations.
+/// On a quadratic function the model is exact: the new gradient is orthogonal to the step, and the steps that make the stopping
+/// time stationary in all three parameters converge in a few iterations.
 #[test]
 fn n_ola_is_exact_on_a_quadratic() {
     let counts = Counts::default();
@@ -148,7 +148,7 @@ fn n_ola_is_exact_on_a_quadratic() {
     let mut config = NewtonConfig::new(1e9);
     config.tolerance = 1e-12;
     let mut ola = NewtonOla::new(config, counted, &X3, &mut memory).unwrap();
-    // The first trial, of length 1e9, is refused.
+    // The first trial, of length 1e9, is rejected.
     assert_eq!(ola.advance(1).unwrap(), OlaStatus::Running);
     assert_eq!((ola.adaptations(), ola.state()), (0, &X3[..]));
     for k in 1..10 {
@@ -175,7 +175,7 @@ fn n_ola_is_exact_on_a_quadratic() {
     panic!("f = {:e}", ola.value());
 }
 
-/// f falls in every accepted step, also where it is not convex.
+/// f falls in every accepted step, even where it is not convex.
 #[test]
 fn n_ola_descends_on_rosenbrock() {
     let f = Rosenbrock { c: 100.0 };
@@ -199,7 +199,7 @@ fn n_ola_descends_on_rosenbrock() {
     }
 }
 
-/// A budget only pauses: same bits.
+/// A budget only pauses the run: the bits are the same.
 #[test]
 fn budgets_do_not_matter() {
     let run = |budget: usize| {

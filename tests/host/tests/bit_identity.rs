@@ -1,4 +1,4 @@
-//! The gradient has the same bits for every number of slots and however the work is cut.
+//! The gradient has the same bits for every number of slots and all budgets.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use dst_core::{
 use dst_models::Quadratic;
 use dst_tests::{Steps, bits_of, heap, until_done};
 
-/// A nonlinear oscillator with its own clock, so that a run stops after exactly as many steps as asked:
-/// states (q, clock, v, −1): position/velocity pairs for the symplectic method.
+/// Nonlinear oscillator with a clock state, so that a run stops after exactly the required number of steps. States (q, clock, v,
+/// −1): pairs of position and velocity for the symplectic method.
 #[derive(Clone, Copy)]
 struct Clocked;
 
@@ -35,17 +35,17 @@ impl<S: Scalar> Formula<S, 4, 2> for Clocked {
         x: &[Dual<S, K>; 4],
         _: Dual<S, K>,
     ) -> Dual<S, K> {
-        // The clock decides; the oscillator is seen by the gradient.
+        // The clock determines the stop; the oscillator contributes to the gradient.
         x[1] + x[0] * 1e-3
     }
 }
 
-/// Starts such that the clock, falling by one per unit of time, crosses zero at step n.
+/// Start at which the clock, falling by one per unit of time, crosses zero at step n.
 fn start(n: usize, h: f64) -> [f64; 4] {
     [0.9, (n as f64 - 0.5) * h, 0.2, -1.0]
 }
 
-/// The crossing that needs the most.
+/// The crossing with the most requirements.
 fn stop() -> Seeds<f64> {
     Seeds::stop(Crossing::Hermite)
 }
@@ -164,7 +164,7 @@ fn a_taped_system_with_every_slot_count_and_with_records() {
     }
 }
 
-/// A store of its own making: states in a map, as flash pages might be. Fails at one access, or from one access on.
+/// User-defined store: states in a map, like flash pages. Fails at one access, or from one access on.
 #[derive(Default)]
 struct Pages {
     pages: HashMap<usize, Vec<f64>>,
@@ -197,7 +197,7 @@ impl Pages {
 impl Store<f64> for Pages {
     fn save(&mut self, slot: usize, state: &[f64]) -> Result<(), StoreFault> {
         let done = self.access();
-        // A write that fails leaves what was there, or a page that cannot be read.
+        // A failed write leaves the old content, or a page that cannot be read.
         if done.is_err() && self.tears {
             self.pages.remove(&slot);
         }
@@ -212,7 +212,7 @@ impl Store<f64> for Pages {
     }
 }
 
-/// A run over a store: what is left in it, and what `then` makes of the problem and its memory.
+/// Starts a run over a store and returns the result of `then` for the problem and its memory.
 fn over_a_store<I: Integrator<f64>, Y: System<f64>, T>(
     plan: Plan<f64, I>,
     system: &Y,
@@ -237,7 +237,7 @@ fn over_a_store<I: Integrator<f64>, Y: System<f64>, T>(
     then(problem, &mut memory)
 }
 
-/// One sweep of this kind.
+/// Makes one sweep of this kind.
 fn sweep<I: Integrator<f64>, Y: System<f64>>(
     problem: Problem<'_, f64, Y, I>,
     memory: &mut Borrowed<'_, f64>,
@@ -282,8 +282,8 @@ fn any_store_gives_the_same_bits_and_its_failures_are_reported() {
     check(&mapped(0.01), Map);
 }
 
-/// A store that fails once. On the way forward that is the end of the run; in a sweep it is the end of that sweep, and the next ones
-/// are right, whichever their kind.
+/// A store that fails once. In the forward run this ends the run; in a sweep it ends that sweep, and the next sweeps of any kind
+/// are correct.
 #[test]
 fn one_fault_never_gives_a_wrong_gradient() {
     fn check<I: Integrator<f64>>(name: &str, system: &impl System<f64>, integrator: I) {
@@ -322,7 +322,7 @@ fn one_fault_never_gives_a_wrong_gradient() {
                             assert_eq!(sweep(problem, memory, kind), Err(error), "{what}");
                             return;
                         }
-                        // One of them fails, and no other.
+                        // Exactly one of them fails.
                         let mut faults = 0;
                         for next in [first, 0, 1, 1, 0, 0] {
                             match sweep(problem, memory, kinds[next]) {
@@ -355,7 +355,7 @@ fn one_fault_never_gives_a_wrong_gradient() {
     check("map", &mapped(0.01), Map);
 }
 
-/// A run that has made no step has a gradient too: of weights at x_0, after a fault as before it.
+/// A run without a step also has a gradient: that of weights at x_0, before and after a fault.
 #[test]
 fn a_fault_before_the_first_step() {
     let flow = Derived::<_, 4, 2>::new(Clocked);
@@ -389,7 +389,7 @@ const CUTS: [(usize, bool, usize); 6] = [
     (70, true, 16),
 ];
 
-/// The memory at another place, and nothing but zeros where it was.
+/// Moves the memory to another address and leaves zeros at the old one.
 fn moved<I: Integrator<f64>>(
     memory: &mut HeapMemory<f64>,
     plan: &Plan<f64, I>,
@@ -401,7 +401,7 @@ fn moved<I: Integrator<f64>>(
     *memory = elsewhere;
 }
 
-/// The answer of the rest of a run, from wherever it stands.
+/// Completes a run from any state and returns its result.
 fn rest<I: Integrator<f64>, Y: System<f64>>(
     problem: Problem<'_, f64, Y, I>,
     mut memory: HeapMemory<f64>,
@@ -418,9 +418,9 @@ fn rest<I: Integrator<f64>, Y: System<f64>>(
     bits_of(problem.gradient(&memory).unwrap())
 }
 
-/// Between any two calls the memory may be moved, and a clone of it is a run of its own.
+/// Between any two calls the memory may be moved, and a clone of it is an independent run.
 #[test]
-fn a_memory_goes_on_wherever_it_is() {
+fn a_moved_memory_continues() {
     fn check<I: Integrator<f64>>(integrator: I) {
         check_of(&Derived::<_, 4, 2>::new(Clocked), integrator);
     }
@@ -438,7 +438,7 @@ fn a_memory_goes_on_wherever_it_is() {
                 let what = format!("{mode:?}, {slots} slots, records {records}, budget {budget}");
                 let mut memory = heap(&plan, system, slots, records);
                 problem.start(&mut memory).unwrap();
-                // The clones finish first: what they do must not show here.
+                // The clones finish first: they must have no effect on this run.
                 loop {
                     moved(&mut memory, &plan, system, cut);
                     assert_eq!(rest(problem, memory.clone(), mode), reference, "{what}");
@@ -496,9 +496,9 @@ fn an_array_of_memory_is_moved_as_a_value() {
     assert_eq!(bits_of(problem.gradient(&*memory).unwrap()), reference);
 }
 
-/// Two clones take different ways: one stops and is differentiated, the other is started on another problem.
+/// Two clones diverge: one stops and is differentiated, the other is started on another problem.
 #[test]
-fn clones_do_not_know_of_each_other() {
+fn clones_are_independent() {
     let system = Derived::<_, 4, 2>::new(Clocked);
     let (theta, x0, y0) = ([1.1, 0.3], start(60, 0.01), start(33, 0.01));
     let plan = Heun::new(0.01).until(0.0);
@@ -512,7 +512,7 @@ fn clones_do_not_know_of_each_other() {
     one.advance(&mut a, 17).unwrap();
     let mut b = a.clone();
     other.start(&mut b).unwrap();
-    // By turns.
+    // Alternately.
     let mut calls = 0;
     while let Status::Running(_) = one.advance(&mut a, 3).unwrap() {
         let _ = other.advance(&mut b, 2).unwrap();

@@ -1,4 +1,4 @@
-//! The order in h of every crossing, measured against the closed-form answer of Figure 1.
+//! Order in h of every crossing, measured against the closed-form answer of Figure 1.
 
 use dst_core::system::Derived;
 use dst_core::{Crossing, Euler, Heun, Integrator, Plan, Rk4};
@@ -8,7 +8,7 @@ use dst_tests::answer;
 const THETA: f64 = 0.7;
 const X0: [f64; 2] = [1.0, 0.8];
 
-/// Errors of ∂T/∂(θ, x0), root mean square over several ε: a single one depends on where in the last step it falls.
+/// Errors of ∂T/∂(θ, x0), root mean square over several ε: a single one depends on its position in the last step.
 fn errors<I: Integrator<f64>>(
     make: impl Fn(f64) -> I,
     crossing: Crossing,
@@ -58,7 +58,7 @@ fn euler_is_first_order_with_paper_and_interpolated() {
 }
 
 #[test]
-fn a_better_integrator_alone_does_not_help_the_paper_s_quotient() {
+fn a_higher_order_integrator_does_not_improve_the_paper_crossing() {
     assert!(order("Heun", Heun::new, Crossing::Paper) < 1.2);
     assert!(order("RK4", Rk4::new, Crossing::Paper) < 1.2);
 }

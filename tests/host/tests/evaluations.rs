@@ -1,4 +1,4 @@
-//! Evaluations, counted where they happen.
+//! Number of evaluations, counted in the system.
 
 use dst_core::checkpoint::{advances, optimum};
 use dst_core::methods::{Adam, HeavyBall, Preconditioned, Projected};
@@ -7,7 +7,7 @@ use dst_core::{Crossing, Euler, HeapMemory, Integrator, Mode, Plan, Reading, Rk4
 use dst_models::{Countdown, Counted, CountedObjective, Counts, Figure1};
 use dst_tests::{BOWL, heap};
 
-#[allow(clippy::too_many_arguments)] // every one of them is varied
+#[allow(clippy::too_many_arguments)] // all of them vary
 /// Runs and returns (N, gradients forward, gradients backward, Hessian products backward).
 fn measure<I: Integrator<f64>, Y: System<f64>>(
     plan: Plan<f64, I>,
@@ -28,7 +28,7 @@ fn measure<I: Integrator<f64>, Y: System<f64>>(
     assert_eq!(
         counts.pullback.get(),
         before.1,
-        "no product on the way forward"
+        "no product in the forward run"
     );
     let seeds = Seeds::stop(crossing);
     problem.adjoint(&mut memory, seeds, usize::MAX).unwrap();
@@ -57,7 +57,7 @@ fn one_gradient_forward_one_hessian_product_backward() {
     let check = |name: &str, system: &dyn System<f64>, theta: &[f64], x0: &[f64]| {
         let plan = Euler::new(1.0).until(1e-6);
         for crossing in [Crossing::Paper, Crossing::Interpolated] {
-            // Every record kept: nothing is evaluated again.
+            // All records kept: nothing is recomputed.
             let (n, forward, again, products) =
                 measure(plan, &system, &counts, theta, x0, 4000, true, crossing);
             assert_eq!(
@@ -65,7 +65,7 @@ fn one_gradient_forward_one_hessian_product_backward() {
                 (n + 1, 0, n + 1),
                 "{name}, all kept, {crossing:?}, N = {n}"
             );
-            // Every state kept, without records: one gradient per step but the last, whose record is at hand.
+            // All states kept, without records: one gradient per step except the last, whose record is available.
             let (n, forward, again, products) =
                 measure(plan, &system, &counts, theta, x0, 4000, false, crossing);
             assert_eq!(
@@ -73,7 +73,7 @@ fn one_gradient_forward_one_hessian_product_backward() {
                 (n + 1, n - 1, n + 1),
                 "{name}, states kept, N = {n}"
             );
-            // Few slots: as many more as steps are recomputed.
+            // Few slots: one more evaluation per recomputed step.
             let (n, forward, again, products) =
                 measure(plan, &system, &counts, theta, x0, 4, false, crossing);
             let extra = optimum(n, 4) - n;
@@ -88,7 +88,7 @@ fn one_gradient_forward_one_hessian_product_backward() {
                 "{name}: {again} against {extra} + {n}"
             );
         }
-        // The sharper crossings look at x_{N−1} once more.
+        // The higher-order crossings evaluate x_{N−1} once more.
         let (n, _, again, products) = measure(
             plan,
             &system,
@@ -147,7 +147,7 @@ fn a_sum_of_losses_costs_one_product_more() {
 }
 
 #[test]
-fn the_front_door_counts_before_it_chooses() {
+fn auto_mode_chooses_by_evaluation_counts() {
     let counts = Counts::default();
     let system = Counted {
         inner: Derived::<_, 2, 1>::new(Figure1),
@@ -161,11 +161,11 @@ fn the_front_door_counts_before_it_chooses() {
             .unwrap();
         counts.pushforward.get() > 0
     };
-    // Three inputs in one dual chunk of four: 5 for a pullback against 1 + 3·2 for three directions.
+    // Three inputs in one chunk of four dual directions: 5 for a pullback against 1 + 3·2 for three directions.
     assert!(!tangent(plan, 100));
     // With a single slot, the adjoint recomputes N²/2 steps.
     assert!(tangent(plan, 1));
-    // One direction alone is cheap.
+    // A single direction is cheap.
     assert!(tangent(plan.theta_only(), 100));
     assert!(!tangent(plan.theta_only().mode(Mode::Adjoint), 100));
     assert!(tangent(plan.mode(Mode::Tangent), 100));
@@ -196,7 +196,7 @@ fn tangent_mode_counts() {
     );
 }
 
-/// Forward steps of the engine itself, counted in the system: evaluations less the one at x_N.
+/// Forward steps of the engine, counted in the system: evaluations minus the one at x_N.
 fn executed(n: usize, slots: usize) -> usize {
     let counts = Counts::default();
     let system = Counted {
@@ -209,11 +209,11 @@ fn executed(n: usize, slots: usize) -> usize {
         .sensitivity(&system, &[], &[n as f64 - 0.5], &mut memory)
         .unwrap();
     assert_eq!(s.steps, n);
-    // A formula has no tape, so nothing is evaluated for a pullback: what is left are forward steps.
+    // A formula has no tape, so a pullback needs no evaluation: all others are forward steps.
     counts.rate.get() - 1
 }
 
-/// Mean and largest ratio of the executed steps to the optimum, over every N from 30 to 10⁴.
+/// Checks mean and largest ratio of the executed steps to the optimum, over every N from 30 to 10⁴.
 fn stays_near_the_optimum(slots: usize, mean_bound: f64, max_bound: f64) {
     let (mut sum, mut max, mut worst) = (0.0, 0.0, 0);
     for n in 30..=10_000 {

@@ -1,4 +1,4 @@
-//! What fails under way is found at its step, stays failed, and leaves the best iterate.
+//! A failure is reported at its step, is final, and leaves the best iterate available.
 
 use core::cell::Cell;
 
@@ -40,17 +40,17 @@ fn a_loss_that_is_not_finite_is_found_at_its_step() {
         ]
     };
     for limit in [7, usize::MAX] {
-        // The sweep back meets it at its step; the tangents end at the last one.
+        // The backward sweep finds it at its step; the tangents report the last one.
         let [back, along] = attempt(limit, |_| 1.0);
         assert_eq!(back, Err(Error::NonFiniteGradient { step: 5 }));
         assert!(matches!(along, Err(Error::NonFiniteGradient { .. })));
-        // Without weight there, it does not matter.
+        // With zero weight there, it has no effect.
         let found = attempt(limit, |k| if k == 5 { 0.0 } else { 1.0 });
         assert_eq!(found, [Ok(Progress::Done); 2]);
     }
 }
 
-/// Whatever is not finite, and after however many steps: the best iterate is still that of its J.
+/// For every non-finite value, after any number of steps, the best iterate still matches its J.
 #[test]
 fn the_best_iterate_survives_a_failure() {
     for poison in [Poison::Rate, Poison::Criterion] {
@@ -71,10 +71,10 @@ fn the_best_iterate_survives_a_failure() {
             assert!(matches!(e, Error::NonFinite { .. }), "{e}");
             let found = problem.iterate(&memory).unwrap();
             if after == 0 && poison != Poison::Rate {
-                assert_eq!(found.best, [1.0, 1.0], "nothing better is known");
+                assert_eq!(found.best, [1.0, 1.0], "no better iterate is known");
                 continue;
             }
-            // J falls all the way, so the best is the last that was sound.
+            // J falls monotonically, so the best iterate is the last finite one.
             let mut memory = Small::new();
             let clean = flow();
             let problem = plan.on(&clean, &[1.0], &[1.0, 1.0]).unwrap();
@@ -95,7 +95,7 @@ fn the_best_iterate_survives_a_failure() {
     }
 }
 
-/// Its step forgets x, and J alone sees θ. One pullback, by its number, is not finite; then all is well again.
+/// System whose step does not depend on x, with θ in J alone. One pullback, by its number, is not finite; the others are.
 struct Hiccup {
     at: usize,
     calls: Cell<usize>,
@@ -141,9 +141,9 @@ impl System<f64> for Hiccup {
     }
 }
 
-/// A sweep that failed has no gradient. The next one does not go on where it failed, but begins anew.
+/// A failed sweep has no gradient. The next one does not continue it, but starts again.
 #[test]
-fn a_sweep_that_failed_gives_nothing_and_another_one_all() {
+fn a_failed_sweep_has_no_gradient_and_the_next_one_is_complete() {
     let mut failed = 0;
     for at in 1..12 {
         let system = Hiccup {
@@ -182,7 +182,7 @@ fn a_sweep_that_failed_gives_nothing_and_another_one_all() {
     assert!(failed > 2, "{failed}");
 }
 
-/// The gradient of the same without a hiccup.
+/// Gradient of the same system without a failure.
 fn clean() -> (f64, f64) {
     let system = Hiccup {
         at: usize::MAX,

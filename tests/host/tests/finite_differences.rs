@@ -12,7 +12,7 @@ use dst_core::{
 use dst_models::{Close, Figure1, Logistic, Pendulum, Rosenbrock};
 use dst_tests::{BOWL, Steps, answer, differences, total};
 
-/// N* against differences; every crossing, adjoint against tangent, with few and many slots.
+/// Compares N* with differences for every crossing, and adjoint with tangent, with few and many slots.
 #[track_caller]
 fn check<I: Integrator<f64>, Y: System<f64>>(
     name: &str,
@@ -71,7 +71,7 @@ fn plan_step<I: Integrator<f64>>(plan: Plan<f64, I>) -> f64 {
 
 const X3: [f64; 3] = [1.0, -0.7, 0.4];
 
-/// A starting point with zeros for the rest of the state.
+/// Starting point with zeros for the rest of the state.
 fn padded(x: &[f64], states: usize) -> Vec<f64> {
     let mut z = x.to_vec();
     z.resize(states, 0.0);
@@ -266,7 +266,7 @@ fn decrease_of_the_objective() {
         let mut x0 = X3.to_vec();
         x0.push(BOWL.value_gradient(&X3, &mut [0.0; 3], &mut [], &mut []) + 1.0);
         check("decrease", Map.until(1e-5), &system, &[0.2], &x0);
-        // J is what it says: the fall of f over the last step.
+        // J is the decrease of f over the last step.
         let plan = Map.until(1e-5);
         let mut memory = HeapMemory::new(&plan, &system, 0);
         let run = plan.on(&system, &[0.2], &x0).unwrap();

@@ -1,4 +1,4 @@
-//! What a user types: both scalars, static memory, own dynamics and criteria, descending the stopping time.
+//! Typical use: both scalars, static memory, user-defined dynamics and criteria, descent on the stopping time.
 
 use std::sync::Mutex;
 
@@ -11,7 +11,7 @@ use dst_core::{
 use dst_models::{Close, Figure1, Pendulum, Quadratic};
 use dst_tests::{FourthPowers, answer, differences};
 
-/// Single precision gives the double-precision gradient to its own precision, in every integrator and mode.
+/// Single precision gives the double-precision gradient to within its own precision, for every integrator and mode.
 #[test]
 fn single_precision() {
     fn check<I: Integrator<f32>, J: Integrator<f64>>(single: I, double: J) {
@@ -67,7 +67,7 @@ fn memory_in_a_static() {
     assert!(s.steps > 50 && s.time_gradient()[0] < 0.0);
 }
 
-/// The result borrows the memory alone: θ can be changed while it is alive.
+/// The result borrows only the memory: θ can be changed during its lifetime.
 #[test]
 fn descending_the_stopping_time() {
     let system = HeavyBall::new(Quadratic {
@@ -83,7 +83,7 @@ fn descending_the_stopping_time() {
     let mut history = vec![];
     for _ in 0..60 {
         let s = plan.sensitivity(&system, &theta, &x0, &mut memory).unwrap();
-        // A step of fixed length: N spans orders of magnitude.
+        // Steps of fixed length: N spans orders of magnitude.
         let norm = s.steps_gradient().iter().map(|g| g * g).sum::<f64>().sqrt();
         for (theta, g) in theta.iter_mut().zip(s.steps_gradient()) {
             *theta -= 0.01 * g / norm;
@@ -97,7 +97,7 @@ fn descending_the_stopping_time() {
     );
 }
 
-/// x′ = −θ∘x with its own criterion: the maximum's smooth stand-in Σx⁴.
+/// x′ = −θ∘x with its own criterion Σx⁴, a smooth substitute for the maximum.
 struct Rates;
 
 impl<S: Scalar> Dynamics<S> for Rates {
@@ -174,7 +174,7 @@ fn dynamics_and_criterion_compose() {
         criterion: FourthPowers,
     };
     check("own dynamics", &own, &[1.0, 0.8], &[1.0, 0.9], 0.02);
-    // A ready-made method with a criterion of one's own, over the whole augmented state.
+    // Ready-made method with a custom criterion, over the whole augmented state.
     let method = HeavyBall::new(Quadratic {
         lambda: [1.0, 2.0],
         coupling: 0.1,

@@ -1,5 +1,5 @@
-//! A flow that grazes the level set has no stopping time to differentiate: `Slope` and `Hermite` refuse it, in both modes. What is
-//! not known refuses nothing.
+//! A flow that grazes the level set has no stopping time to differentiate: `Slope` and `Hermite` reject it, in both modes.
+//! Unknown quantities never cause a rejection.
 
 use dst_core::{
     Crossing, Error, Euler, HeapMemory, Heun, Integrator, Map, Mode, Plan, Rk4, Scalar,
@@ -9,7 +9,7 @@ use dst_core::{
 const MODES: [Mode; 2] = [Mode::Adjoint, Mode::Tangent];
 const SLOPES: [Crossing; 2] = [Crossing::Slope, Crossing::Hermite];
 
-/// The transversality of a gradient, or why there is none.
+/// Transversality of a gradient, or the reason why there is none.
 fn attempt<S: Scalar, I: Integrator<S>>(
     plan: Plan<S, I>,
     system: &impl System<S>,
@@ -21,8 +21,8 @@ fn attempt<S: Scalar, I: Integrator<S>>(
     Ok(s.stop.condition.transversality)
 }
 
-/// An undamped oscillator runs along the level sets of its energy, dJ/dt = 2(vq − qv) = 0, while the symplectic method lets the
-/// energy swing with h.
+/// An undamped oscillator moves along the level sets of its energy, dJ/dt = 2(vq − qv) = 0, while with the symplectic method the
+/// energy oscillates with an amplitude of order h.
 #[test]
 fn a_flow_along_the_level_set() {
     let spring = formula!(
@@ -51,7 +51,7 @@ fn a_flow_along_the_level_set() {
             }
         }
     }
-    // These two divide by the fall of J over the step, which is there.
+    // These two divide by the decrease of J over the step, which is not zero.
     for crossing in [Crossing::Paper, Crossing::Interpolated] {
         for mode in MODES {
             let plan = plan.crossing(crossing).mode(mode);
@@ -89,7 +89,7 @@ fn a_flow_that_touches_and_turns() {
     let steps =
         formula!(|theta: 1, x: 1, _t| [x[0] - 0.25], |theta, x, _t| (x[0] - theta[0]).square());
     check(Map, &steps, 1.0);
-    // Rising at x_N although it fell over the step.
+    // J rises at x_N although it fell over the step.
     let bounce = formula!(|theta: 1, x: 1, _t| [x[0] * 0.0 + 1.0], |x| x[0] * x[0]);
     for mode in MODES {
         let plan = Euler::new(1.0).until(0.05).mode(mode);
@@ -98,7 +98,7 @@ fn a_flow_that_touches_and_turns() {
     }
 }
 
-/// A target that moves with the state: ∂J/∂t is one of the terms that may cancel, at x_N.
+/// A target that moves with the state: ∂J/∂t is one of the terms that may cancel at x_N.
 #[test]
 fn a_target_that_moves_along() {
     // x₁ falls as fast as r(t) = −t does, so that J = 3000 + x₂, and dJ/dt = 1000 − 1000 − θx₂.
@@ -119,9 +119,9 @@ fn a_target_that_moves_along() {
     }
 }
 
-/// Tangents never form ∇J: their transversality is NaN, and NaN alone is no reason to refuse.
+/// Tangents never form ∇J: their transversality is NaN, which alone is no reason to reject a crossing.
 #[test]
-fn what_is_not_known_refuses_nothing() {
+fn unknown_transversality_is_accepted() {
     fn check<S: Scalar>() {
         let decay = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0]);
         for crossing in Crossing::ALL {
@@ -136,11 +136,11 @@ fn what_is_not_known_refuses_nothing() {
     check::<f64>();
 }
 
-/// A fall of J that is no number has no reciprocal.
+/// If the decrease of J overflows, it has no reciprocal.
 #[test]
 fn a_fall_that_overflows() {
     fn check<S: Scalar>() {
-        // From 0.8 of the largest number to minus that.
+        // From 0.8 times the largest number to its negative.
         let large = S::MAX * S::from_f64(0.8);
         let dive =
             formula!(|theta: 1, x: 1, _t| [x[0] * 0.0 + 2.0], |theta, x, _t| x[0] * theta[0]);
@@ -156,7 +156,7 @@ fn a_fall_that_overflows() {
                     Err(Error::NonFinite { step: 1 }),
                     "{crossing:?}, {mode:?}"
                 );
-                // A tenth of it is a number.
+                // A tenth of it does not overflow.
                 let small = large * S::from_f64(0.1);
                 let found = attempt(plan, &dive, &[small], &[S::ONE]).map(|_| ());
                 assert_eq!(found, Ok(()), "{crossing:?}, {mode:?}");

@@ -1,4 +1,4 @@
-//! Every known answer of the mathematics notes.
+//! All known answers of the mathematics notes.
 
 use dst_core::system::Derived;
 use dst_core::{Crossing, Euler, Heun, Mode, Rk4, SymplecticEuler};
@@ -45,7 +45,7 @@ fn euler_on_exponential_decay_is_closed_form() {
 
 #[test]
 fn exponential_decay_converges_to_the_logarithm() {
-    // The second case is decay to half at k = 0.1: T = ln 2/k, dT/dk = −ln 2/k².
+    // The second case is decay to one half at k = 0.1: T = ln 2/k, dT/dk = −ln 2/k².
     for (theta, x0, epsilon) in [(1.3, 2.0, 1e-3), (0.1, 1.0, 0.5)] {
         let plan = Rk4::new(0.002).until(epsilon).crossing(Crossing::Hermite);
         let a = answer(plan, &Derived::<_, 1, 1>::new(Decay), &[theta], &[x0], 6);
@@ -67,7 +67,7 @@ fn exponential_decay_converges_to_the_logarithm() {
 fn bouncing_ball() {
     for (q0, expected) in [(1.0, 0.25), (3.0, 0.144_337_567_3), (10.0, 0.079_056_941_5)] {
         let ball = Derived::<_, 2, 1>::new(BouncingBall);
-        // J is quadratic in t: RK4 and the cubic are exact.
+        // J is quadratic in t, so RK4 and the cubic are exact.
         let plan = Rk4::new(0.01).until(0.0).crossing(Crossing::Hermite);
         let a = answer(plan, &ball, &[8.0], &[q0, 0.0], 5);
         Close::relative(1e-9).assert("dT/dq0", &a.x0[..1], &[expected]);
@@ -99,7 +99,7 @@ fn a_rate_that_depends_on_time() {
     close.assert("T", &[a.time], &[t]);
     close.assert("dT/dk", &a.theta, &[d_k]);
     close.assert("dT/dx0", &a.x0, &[d_x0]);
-    // Started later, the same flow needs the start time to be passed on.
+    // With a later start, the start time must be passed to the same flow.
     let late = answer(
         plan.from_time(0.5),
         &Derived::<_, 1, 1>::new(QuadraticInTime),

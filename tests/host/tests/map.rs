@@ -1,11 +1,11 @@
-//! `Map` is Euler with h = 1 of A = x − F, without the subtraction; and what an iterate says of f.
+//! `Map` is Euler with h = 1 on A = x − F, without the subtraction. Also: f in an iterate.
 
 use dst_core::system::Derived;
 use dst_core::{Crossing, Euler, Formula, HeapMemory, Map, Memory, Mode, Status, formula};
 use dst_models::{Close, Figure1, Pendulum, QuadraticInTime};
 use dst_tests::{Answer, Falls, Steps, answer};
 
-/// A map against both of its twins among the flows, in every crossing and both modes.
+/// Compares a map with both equivalent flows, for every crossing and both modes.
 #[track_caller]
 fn check<F: Formula<f64, D, P> + Copy, const D: usize, const P: usize>(
     name: &str,
@@ -59,11 +59,11 @@ fn check<F: Formula<f64, D, P> + Copy, const D: usize, const P: usize>(
 fn a_map_is_an_euler_step() {
     check("Figure 1", (Figure1, 0.05, 1e-3), &[0.3], &[1.0, 0.9]);
     check("pendulum", (Pendulum, 0.05, 0.1), &[2.0, 0.3], &[1.2, 0.1]);
-    // The time that the map sees counts its steps.
+    // The time of the map counts its steps.
     check("in time", (QuadraticInTime, 0.02, 0.3), &[0.7], &[2.0]);
 }
 
-/// x⁺ = θx, J = x: x_k = θᵏx0, so that every crossing has a closed form. dJ/dt is −(x − θx).
+/// x⁺ = θx, J = x: x_k = θᵏx0, so every crossing has a closed form. dJ/dt is −(x − θx).
 #[test]
 fn closed_forms() {
     let shrink = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0]);
@@ -88,7 +88,7 @@ fn closed_forms() {
     }
 }
 
-/// A map may forget where it came from; its transpose then gives exactly nothing, and no rounding of x − (x − F).
+/// A map may discard its previous state. Its transpose is then exactly zero, without the rounding of x − (x − F).
 #[test]
 fn nothing_is_subtracted() {
     let forgets = formula!(
@@ -99,7 +99,7 @@ fn nothing_is_subtracted() {
     let plan = Map.until(0.1).crossing(Crossing::Paper);
     let found = answer(plan.mode(Mode::Adjoint), &forgets, &theta, &x0, 3);
     assert_eq!(found.x0[0], 0.0);
-    // The first step replaces x: what Euler would compute as x − (x − F) is 0 at this size, not 1e-3.
+    // The first step replaces x: Euler would compute x − (x − F) as 0 at this size, not as 1e-3.
     let mut memory = Memory::<f64, 2, 2, 2>::new();
     let problem = plan.on(&forgets, &theta, &x0).unwrap();
     problem.start(&mut memory).unwrap();
@@ -107,9 +107,9 @@ fn nothing_is_subtracted() {
     assert_eq!(status.iterate().state, [1e-3, 0.5]);
 }
 
-/// f at every iterate, whatever is differentiated later; NaN before the first look.
+/// f at every iterate, whatever is differentiated later; NaN before the first evaluation.
 #[test]
-fn an_iterate_tells_f() {
+fn an_iterate_reports_f() {
     let flow = Derived::<_, 2, 1>::new(Figure1);
     let (theta, x0) = ([0.7], [1.0, 0.9_f64]);
     let f = |x: &[f64]| 0.5 * x[0] * x[0] + 2.0 * x[1] * x[1];
@@ -138,7 +138,7 @@ fn an_iterate_tells_f() {
         let again = problem.advance(&mut memory, 5).unwrap().iterate();
         assert_eq!((again.loss, again.steps), (end, steps), "after the stop");
 
-        // The memory moved after every call, and several steps at a time.
+        // With the memory moved after every call, and several steps at a time.
         problem.start(&mut memory).unwrap();
         loop {
             let mut moved = memory.clone();
@@ -153,7 +153,7 @@ fn an_iterate_tells_f() {
         }
     }
 
-    // Of a map.
+    // The same for a map.
     let map = Derived::<_, 2, 1>::new(Steps {
         flow: Figure1,
         h: 0.05,
@@ -169,7 +169,7 @@ fn an_iterate_tells_f() {
     }
 }
 
-/// `watch` shows J and f at every x_k once, whatever the budgets.
+/// `watch` reports J and f at every x_k once, for all budgets.
 #[test]
 fn every_reading_is_seen_once() {
     let flow = Derived::<_, 2, 1>::new(Figure1);

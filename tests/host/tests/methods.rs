@@ -1,4 +1,4 @@
-//! The ready-made methods are the classical iterations, and weights on the loss ride along with every one of them.
+//! The ready-made methods are the classical iterations, and each supports weights on the loss.
 
 use dst_core::fixed::{LinearFeedback, Quadratic as FixedQuadratic};
 use dst_core::methods::{
@@ -146,7 +146,7 @@ fn every_method_is_its_classical_iteration() {
     );
 }
 
-/// Σ w_k f(x_k) + μT against differences, in both modes.
+/// Compares Σ w_k f(x_k) + μT with differences, in both modes.
 #[track_caller]
 fn loss_rides_along<Y: System<f64>, I: Integrator<f64>>(
     name: &str,
@@ -208,7 +208,7 @@ fn loss_rides_along<Y: System<f64>, I: Integrator<f64>>(
 }
 
 #[test]
-fn losses_ride_along_with_every_method() {
+fn every_method_supports_losses() {
     let unit = Euler::new(1.0);
     loss_rides_along(
         "gradient flow",
@@ -282,7 +282,7 @@ fn nalgebra_systems_have_the_right_derivatives() {
     close.assert("gains", &steps(&a.theta), &by_theta);
     close.assert("x0", &steps(&a.x0), &by_x0);
     close.assert("tangent", &t.theta, &a.theta);
-    // The rate is −(A − BK)x, by nalgebra's own product.
+    // The rate is −(A − BK)x, computed with nalgebra.
     let mut rate = [0.0; 3];
     let at = Point {
         theta: gains.as_slice(),
@@ -308,7 +308,7 @@ fn nalgebra_systems_have_the_right_derivatives() {
     Close::relative(1e-14).assert("Hessian product, added", &hv, &[13.0, 22.5]);
 }
 
-/// x′ = −θx with J = x·e^{−t/5} and f = x·t: everything depends on time.
+/// x′ = −θx with J = x·e^{−t/5} and f = x·t: both depend on time.
 struct Clock;
 
 impl System<f64> for Clock {
@@ -382,7 +382,7 @@ fn readings_may_depend_on_time() {
 fn units_and_edges_of_the_answer() {
     let plan: Plan<f64, _> = Euler::new(0.25).until(0.0);
     let countdown = Derived::<_, 1, 0>::new(dst_models::Countdown);
-    // J = ε counts as stopped: 1 − 4·0.25 = 0 exactly.
+    // J = ε counts as a stop: 1 − 4·0.25 = 0 exactly.
     let mut memory = HeapMemory::new(&plan, &countdown, 2);
     let s = plan
         .sensitivity(&countdown, &[], &[1.0], &mut memory)
@@ -396,7 +396,7 @@ fn units_and_edges_of_the_answer() {
         (s.time_gradient_x0(), s.steps_gradient_x0()),
         ([1.0].as_slice(), [4.0].as_slice())
     );
-    // One step alone, every crossing: J is linear, so all agree.
+    // A single step: J is linear, so all crossings agree.
     for crossing in Crossing::ALL {
         for mode in [Mode::Adjoint, Mode::Tangent] {
             let plan = plan.crossing(crossing).mode(mode);
@@ -408,7 +408,7 @@ fn units_and_edges_of_the_answer() {
             Close::relative(1e-14).assert("dT/dx0", s.time_gradient_x0(), &[1.0]);
         }
     }
-    // Without x0, whatever the mode.
+    // Without x0, in every mode.
     let flow = Derived::<_, 2, 1>::new(dst_models::Figure1);
     for mode in [Mode::Adjoint, Mode::Tangent, Mode::Auto] {
         let plan = Rk4::new(0.05).until(1e-3).mode(mode).theta_only();

@@ -1,4 +1,4 @@
-//! Misuse gets a typed error that names the argument; nothing panics.
+//! Misuse returns a typed error that names the argument; nothing panics.
 
 use dst_core::adapt::{AdamOla, OlaConfig, OlaStatus, WindowedOla};
 use dst_core::checkpoint::{Mark, Slots};
@@ -47,7 +47,7 @@ fn wrong_lengths_name_the_argument() {
             given: 1
         }
     );
-    // RK4 keeps three stage states twice: 13 rows of two.
+    // RK4 needs three stage states in each of two records: 13 rows of two numbers.
     let mut short = Memory::<f64, 2, 1, 4, 12>::new();
     let e = Rk4::new(0.05)
         .until(1e-3)
@@ -95,7 +95,7 @@ fn no_slots() {
         .sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut memory)
         .unwrap_err();
     assert_eq!(e, Error::NoSlots);
-    // A plain run needs none, and its iterate can still be read.
+    // A run without a gradient needs no slots, and its iterate is available.
     let plan = Euler::new(0.05).until(1e-3);
     let flow = flow();
     let problem = plan.on(&flow, &[1.0], &[1.0, 1.0]).unwrap();
@@ -107,7 +107,7 @@ fn no_slots() {
         assert_eq!(refused, Err(Error::NoSlots), "{mode:?}");
     }
     assert!(problem.iterate(&memory).unwrap().criterion <= 1e-3);
-    // On the heap as well.
+    // The same on the heap.
     let mut memory = HeapMemory::new(&plan, &flow, 0);
     let refused = plan.sensitivity(&flow, &[1.0], &[1.0, 1.0], &mut memory);
     assert_eq!(refused.map(|_| ()), Err(Error::NoSlots));
@@ -170,13 +170,13 @@ fn no_gradient_without_a_stop() {
             .sensitivity(&flow(), &[1.0], &[1.0, 1.0], &mut Small::new())
             .unwrap_err();
         assert_eq!(e, Error::NotStopped { steps: 10 });
-        // N = 0: the criterion holds at once.
+        // N = 0: the criterion holds at x0.
         let e = plan
             .sensitivity(&flow(), &[1.0], &[1e-3, 1e-3], &mut Small::new())
             .unwrap_err();
         assert_eq!(e, Error::StoppedAtStart);
     }
-    // Asked before the run has begun, or half-way.
+    // Before the run has begun, or halfway.
     let (mut memory, system) = (Small::new(), flow());
     let plan = Euler::new(0.05).until(1e-3);
     let problem = plan.on(&system, &[1.0], &[1.0, 1.0]).unwrap();
@@ -189,12 +189,12 @@ fn no_gradient_without_a_stop() {
     ));
     let early = problem.tangent(&mut memory, stop(), usize::MAX);
     assert_eq!(early, Err(Error::NotStopped { steps: 3 }));
-    // Refused, it has not begun: the run goes on.
+    // The rejected differentiation has not begun: the run continues.
     assert!(problem.complete(&mut memory).unwrap().is_reached());
 }
 
 #[test]
-fn a_flat_crossing_is_refused_whatever_its_scale() {
+fn a_flat_crossing_is_rejected_at_every_scale() {
     for scale in [1e-250, 1.0, 1e250] {
         // J falls by a few units in the last place per step.
         let x0 = [scale];
@@ -207,7 +207,7 @@ fn a_flat_crossing_is_refused_whatever_its_scale() {
                 .unwrap_err();
             assert!(matches!(e, Error::FlatCrossing { .. }), "{scale}: {e}");
         }
-        // A healthy crossing at the same scale is not. Tangents never form ∇J, and say nothing about the transversality.
+        // A regular crossing at the same scale is accepted. Tangents never form ∇J, so their transversality is unknown.
         for (mode, known) in [(Mode::Adjoint, true), (Mode::Tangent, false)] {
             let mut memory = Memory::<f64, 1, 1, 3>::new();
             let plan = Euler::new(0.1).until(scale * 0.5).mode(mode);
@@ -220,7 +220,7 @@ fn a_flat_crossing_is_refused_whatever_its_scale() {
             assert_eq!(condition.transversality.is_nan(), !known);
         }
     }
-    // J rises at x_N although it fell over the step: the slope points the wrong way.
+    // J rises at x_N although it fell over the step: the slope has the wrong sign.
     let bounce = formula!(|_theta: 1, x: 2, _t| [1.0 + x[0] * 0.0, x[1] * 0.0], |x| x[0] * x[0]);
     let plan = Euler::new(1.0).until(0.05).crossing(Crossing::Slope);
     let e = plan
@@ -230,7 +230,7 @@ fn a_flat_crossing_is_refused_whatever_its_scale() {
 }
 
 #[test]
-fn the_symplectic_method_wants_pairs() {
+fn symplectic_needs_pairs() {
     let mut memory = Memory::<f64, 1, 1, 3>::new();
     let plan = SymplecticEuler::new(0.1).until(0.5);
     let e = plan
@@ -250,7 +250,7 @@ fn the_symplectic_method_wants_pairs() {
     );
 }
 
-/// Has neither derivative.
+/// System without derivatives.
 struct Opaque(Cost);
 
 impl System<f64> for Opaque {
@@ -313,7 +313,7 @@ fn missing_derivatives_are_named() {
 
 #[test]
 fn divergence_is_reported_with_its_step() {
-    // x doubles in sign and size each step: overflow, sooner or later.
+    // x grows and changes its sign in each step, until it overflows.
     let diverging = formula!(|theta: 1, x: 2, _t| [theta[0] * x[0], x[1] * 0.0], |x| x[0] * x[0]);
     let mut memory = Small::new();
     let problem = Euler::new(1.0)
@@ -330,7 +330,7 @@ fn divergence_is_reported_with_its_step() {
     assert_eq!(again, Err(e), "an error is final");
     assert_eq!(problem.adjoint(&mut memory, stop(), usize::MAX), Err(e));
     assert_eq!(problem.tangent(&mut memory, stop(), usize::MAX), Err(e));
-    // The memory itself is as good as new.
+    // The memory can be used again.
     let (flow, plan) = (flow(), Euler::new(0.05).until(1e-3));
     let s = plan.sensitivity(&flow, &[1.0], &[1.0, 1.0], &mut memory);
     assert!(s.unwrap().steps > 10);
@@ -338,7 +338,7 @@ fn divergence_is_reported_with_its_step() {
 
 #[test]
 fn the_best_iterate_survives_an_interruption() {
-    // A spring that swings through its best point and out again.
+    // Undamped spring that passes its best point and moves away again.
     let swing = formula!(|_theta: 1, x: 2, _t| [-x[1], x[0] + 0.0], |x| x[0] * x[0]);
     let mut memory = Small::new();
     let problem = Euler::new(0.1)
@@ -372,7 +372,7 @@ fn the_best_iterate_survives_an_interruption() {
 }
 
 #[test]
-fn a_limit_of_zero_steps_only_looks() {
+fn a_limit_of_zero_steps_only_evaluates() {
     let (mut memory, flow) = (Small::new(), flow());
     let problem = Euler::new(0.1)
         .until(1e-3)
@@ -443,7 +443,7 @@ fn adaptation_checks_its_arguments() {
 }
 
 #[test]
-fn a_store_that_is_too_small_is_refused_at_the_door() {
+fn a_store_that_is_too_small_is_rejected() {
     let system = Derived::<_, 1, 0>::new(Countdown);
     let plan = Euler::new(1.0).until(0.0);
     let (mut rows, mut params, mut marks, mut slots) = ([0.0; 7], [], [Mark::EMPTY; 4], [0.0; 3]);
@@ -464,7 +464,7 @@ fn a_store_that_is_too_small_is_refused_at_the_door() {
             given: 3
         }
     );
-    // A start that was refused is none.
+    // A rejected start does not count as a start.
     assert_eq!(
         problem.advance(&mut memory, 1).map(|_| ()),
         Err(Error::Order)
@@ -474,7 +474,7 @@ fn a_store_that_is_too_small_is_refused_at_the_door() {
     assert_eq!(s.steps, 5);
 }
 
-/// A fast state that J does not see makes no crossing flat: the condition does not mix units.
+/// A fast state that does not affect J does not make a crossing flat: the condition does not mix units.
 #[test]
 fn a_fast_state_does_not_flatten_the_crossing() {
     let mixed = formula!(|theta: 1, x: 2, _t| [theta[0], theta[0] * 2e5 + x[1] * 0.0], |x| x[0]);
@@ -494,9 +494,9 @@ fn a_fast_state_does_not_flatten_the_crossing() {
     }
 }
 
-/// A derivative that is not asked for may be infinite.
+/// A derivative that is not needed may be infinite.
 #[test]
-fn what_is_not_asked_for_does_no_harm() {
+fn unused_infinite_derivatives_are_accepted() {
     let root =
         formula!(|theta: 1, x: 2, _t| [theta[0] * x[0], x[1] * 0.0], |x| x[0], |x| x[1].sqrt());
     for mode in [Mode::Adjoint, Mode::Tangent, Mode::Auto] {
@@ -506,7 +506,7 @@ fn what_is_not_asked_for_does_no_harm() {
             .map(|s| s.steps);
         assert_eq!(s, Ok(7), "{mode:?}");
     }
-    // Asked for, it is an error, also where no step is pulled back (N = 0).
+    // If it is needed, it is an error, even if no step is pulled back (N = 0).
     for x in [1.0, 0.1] {
         let (theta, x0, mut memory) = ([1.0], [x, 0.0], Small::new());
         let problem = Euler::new(0.1).until(0.5).on(&root, &theta, &x0).unwrap();
@@ -525,7 +525,7 @@ fn what_is_not_asked_for_does_no_harm() {
 
 #[test]
 fn progress_counts_the_steps_that_are_left() {
-    // Every state kept: one operation per step.
+    // All states kept: one operation per step.
     let countdown = Derived::<_, 1, 0>::new(Countdown);
     let mut memory = Memory::<f64, 1, 0, 8>::new();
     let problem = Euler::new(1.0)
@@ -568,7 +568,7 @@ fn a_window_of_no_step_pulls_nothing_back() {
 }
 
 #[test]
-fn systems_refuse_what_they_are_not_made_for() {
+fn systems_reject_unsupported_use() {
     let bowl = Quadratic {
         lambda: [1.0, 2.0],
         coupling: 0.0,
@@ -594,7 +594,7 @@ fn systems_refuse_what_they_are_not_made_for() {
             .map(|_| ()),
     );
     assert_eq!(e, Error::WrongStep);
-    // It is a map.
+    // The system is a map.
     let mut memory = Memory::<f64, 3, 1, 3>::new();
     let found = Map
         .until(1e-3)
@@ -629,7 +629,7 @@ fn systems_refuse_what_they_are_not_made_for() {
 }
 
 #[test]
-fn adaptation_refuses_senseless_hyperparameters_and_stays_failed() {
+fn adaptation_rejects_invalid_hyperparameters_and_errors_are_final() {
     let bowl = Quadratic {
         lambda: [1.0, 2.0],
         coupling: 0.0,
@@ -667,14 +667,14 @@ fn adaptation_refuses_senseless_hyperparameters_and_stays_failed() {
             .unwrap_err();
         assert_eq!(e, Error::Invalid(Argument::Hyperparameter), "{bad:?}");
     }
-    // An adaptation that would make α infinite is the end, and α stays what it was.
+    // An adaptation that would make α infinite ends the run, and α keeps its value.
     let wild = OlaConfig { eta: 1e308, ..good };
     let mut ola = AdamOla::new(wild, &bowl, &[1.0, 1.0], &mut memory).unwrap();
     let first = ola.advance(100).unwrap_err();
     assert!(matches!(first, Error::NonFinite { .. }));
     assert_eq!(ola.advance(100), Err(first), "an error is final");
     assert!(ola.alpha().is_finite());
-    // Converged at the very end of the budget.
+    // Converged at the end of the budget.
     let calm = OlaConfig {
         tolerance: 1e-2,
         ..good

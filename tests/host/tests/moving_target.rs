@@ -1,7 +1,7 @@
 //! J may depend on θ and t: tracking of a moving target, with a closed-form answer.
 //!
-//! x follows r(t) = sin t with gain θ and knows its velocity: x′ = −θ(x − r) + r′, so that e = x − r decays as e₀·exp(−θ(t − t₀)).
-//! J = θe² falls to ε at T = t₀ + ln(θe₀²/ε)/(2θ).
+//! x follows r(t) = sin t with gain θ and a known velocity: x′ = −θ(x − r) + r′, so e = x − r decays as e₀·exp(−θ(t − t₀)). J =
+//! θe² falls to ε at T = t₀ + ln(θe₀²/ε)/(2θ).
 
 use dst_core::methods::Decrease;
 use dst_core::system::{Criterion, Derived, Dual, Pair, RateOf};
@@ -68,7 +68,7 @@ fn order<I: Integrator<f64>>(make: impl Fn(f64) -> I, crossing: Crossing, mode: 
             let plan = tracked(make(h), epsilon).crossing(crossing).mode(mode);
             let a = answer(plan, &tracking(), &[THETA], &[X0], 10);
             let found = [a.time, a.theta[0], a.x0[0], a.epsilon];
-            // In size ε's derivative outweighs the others.
+            // The derivative with respect to ε is much larger than the others.
             let expected = closed_form(epsilon);
             let pairs = found.iter().zip(expected);
             pairs
@@ -112,7 +112,7 @@ fn fine_steps_give_the_closed_form() {
     }
 }
 
-/// Gradients by steps of differences, and the modes against each other.
+/// Compares gradients with differences, and the modes with each other.
 fn agrees<I: Integrator<f64>, Y: System<f64>>(
     name: &str,
     plan: Plan<f64, I>,
@@ -174,7 +174,7 @@ fn interpolated_is_exact_and_the_modes_agree() {
         h: 0.05,
     });
     agrees("map", Map.until(1e-2).from_time(8.0), &map, theta, x0);
-    // A mass that follows, in positions and velocities; J sees all of θ, x and t.
+    // A mass that follows, in positions and velocities; J depends on all of θ, x and t.
     let mass = formula!(
         |theta: 2, x: 2, t| [-x[1], theta[0] * (x[0] - t.sin()) + theta[1] * (x[1] - t.cos()) + t.sin()],
         |theta, x, t| (x[0] - t.sin()).square() * theta[0] + (x[1] - t.cos()).square() + (t * -0.3).exp() * 0.01,
@@ -183,7 +183,7 @@ fn interpolated_is_exact_and_the_modes_agree() {
     agrees("mass", plan, &mass, &[2.0, 1.5], &[-0.9, 0.2]);
 }
 
-/// A map sees the time of its steps: the same crossings as Euler, in all four.
+/// The time of a map counts its steps: all four crossings are those of Euler.
 #[test]
 fn a_map_is_an_euler_step_in_time() {
     let h = 0.05;
@@ -208,7 +208,7 @@ fn a_map_is_an_euler_step_in_time() {
     }
 }
 
-/// J = θ(x − sin t)², stated apart.
+/// J = θ(x − sin t)², stated separately.
 struct Moving;
 
 impl Criterion<f64> for Moving {
@@ -233,8 +233,8 @@ impl Criterion<f64> for Moving {
 }
 
 #[test]
-fn a_criterion_of_one_s_own_may_move() {
-    // Its own criterion is at rest, and left out.
+fn a_custom_criterion_may_move() {
+    // Its own criterion does not move, and is left out.
     let follows = formula!(|theta: 1, x: 1, t| [theta[0] * (x[0] - t.sin()) - t.cos()], |x| x[0]);
     let pair = Pair {
         dynamics: RateOf(follows),
@@ -258,9 +258,9 @@ fn a_criterion_of_one_s_own_may_move() {
     }
 }
 
-/// A J that falls by itself, while x rests.
+/// J falls with time alone, while x is constant.
 #[test]
-fn a_criterion_may_be_all_time() {
+fn a_criterion_may_depend_on_time_alone() {
     let waits = formula!(
         |theta: 1, x: 1, _t| [x[0] * 0.0],
         |theta, x, t| x[0] - theta[0] * t,
@@ -281,7 +281,7 @@ fn a_criterion_may_be_all_time() {
     }
 }
 
-/// A loss that depends on time, and its decrease as a criterion: time runs with the inner steps.
+/// A loss that depends on time, and its decrease as a criterion: time counts the inner steps.
 #[test]
 fn the_decrease_of_a_loss_in_time() {
     let fades = formula!(

@@ -1,4 +1,4 @@
-//! The public names at the root of dst-core: at most forty, each listed in the crate's documentation.
+//! Public names at the root of dst-core: at most forty, each listed in the crate's documentation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ fn core() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dst-core/src")
 }
 
-/// Every name that `pub use`, `pub mod` and `#[macro_export]` put at the root.
+/// All names that `pub use`, `pub mod` and `#[macro_export]` put at the root.
 fn root_names(text: &str) -> Vec<String> {
     let code: String = text.lines().filter(|l| !l.starts_with("//!")).collect();
     let mut names = vec!["formula!".to_owned()];
@@ -36,13 +36,13 @@ fn root_names(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn forty_names_at_the_root_and_all_of_them_listed() {
+fn at_most_forty_root_names_all_listed() {
     let text = fs::read_to_string(core().join("lib.rs")).unwrap();
     let names = root_names(&text);
     assert!(names.len() <= 40, "{} names: {names:?}", names.len());
-    assert!(names.len() > 30, "the list is read wrongly: {names:?}");
+    assert!(names.len() > 30, "the list is incomplete: {names:?}");
     let begin = text.find("//! # The names").unwrap();
-    let listed = &text[begin..][..text[begin..].find("//! # What to know").unwrap()];
+    let listed = &text[begin..][..text[begin..].find("//! # Good to know").unwrap()];
     for name in &names {
         assert!(
             listed.contains(&format!("`{name}`")),
@@ -52,7 +52,7 @@ fn forty_names_at_the_root_and_all_of_them_listed() {
 }
 
 #[test]
-fn nothing_is_left_of_the_engine_before() {
+fn no_trace_of_the_previous_engine() {
     let mut files = Vec::new();
     sources(&core(), &mut files);
     assert!(files.len() > 40);

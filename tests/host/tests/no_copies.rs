@@ -1,5 +1,5 @@
-//! With N + 1 slots no state is copied between rows and slots: x_{k+1} is written where it is kept, evaluated there, and read there
-//! in every sweep. Addresses are compared, as the integrator and the system see them.
+//! With N + 1 slots no state is copied between rows and slots: x_{k+1} is written to its slot, and evaluated and read there in
+//! every sweep. The test compares the addresses that the integrator and the system receive.
 
 use std::cell::RefCell;
 
@@ -13,12 +13,12 @@ use dst_core::{
 use dst_models::Pendulum;
 use dst_tests::{RandomSystem, Steps, until_done};
 
-/// Addresses in the order in which they were seen.
+/// Addresses in order of use.
 #[derive(Default)]
 struct Log {
-    /// x_k and x_{k+1} of every step forward, and the record.
+    /// x_k and x_{k+1} of every forward step, and the record.
     steps: RefCell<Vec<[usize; 3]>>,
-    /// x_k of every step back, and the record.
+    /// x_k of every backward step, and the record.
     pulls: RefCell<Vec<[usize; 2]>>,
 }
 
@@ -26,7 +26,7 @@ fn address<S>(slice: &[S]) -> usize {
     slice.as_ptr() as usize
 }
 
-/// An integrator that notes where it is asked to read and to write.
+/// Integrator that records the addresses of its arguments.
 #[derive(Clone, Copy)]
 struct Watched<'l, I> {
     inner: I,
@@ -101,7 +101,7 @@ impl<S: Scalar, I: Integrator<S>> Integrator<S> for Watched<'_, I> {
     }
 }
 
-/// A map notes where it reads and writes itself: its integrator is not asked.
+/// Map that records its own addresses, because its integrator is not called.
 struct Noting<'l, Y> {
     inner: Y,
     log: &'l Log,
@@ -140,7 +140,7 @@ impl<Y: System<f64>> System<f64> for Noting<'_, Y> {
     }
 }
 
-/// A run with this many slots beyond N, and two sweeps over it.
+/// Makes a run with this many slots beyond N, and two sweeps over it.
 fn check<I: Integrator<f64>, Y: System<f64>>(
     name: &str,
     log: &Log,
@@ -176,14 +176,14 @@ fn check<I: Integrator<f64>, Y: System<f64>>(
     let size = size_of::<f64>();
     for (spare, records) in [(1, false), (1, true), (5, true)] {
         let count = n + spare;
-        // An empty record lies nowhere.
+        // An empty record has no address.
         let kept = if records {
             dims.record_len(integrator.stages())
         } else {
             0
         };
         let stride = dims.states + kept;
-        // What is not written is not read.
+        // NaN, so that a read before a write is detected.
         let mut slots = vec![f64::NAN; dims.slots_len(integrator.stages(), count, records)];
         let mut marks = vec![Mark::EMPTY; count];
         let first = address(&slots);
@@ -255,7 +255,7 @@ fn states_are_written_where_they_are_kept() {
         log,
     };
     check("map", log, Map, 0.3, map, theta, x0);
-    // With a tape: records are not empty.
+    // With a tape, records are not empty.
     let taped = &RandomSystem::new(4, 3, &[0.3, -0.8, 0.5, 0.9, -0.2, -0.6, 0.1]);
     let (theta, x0) = (&[0.4, -0.2, 0.1], &[1.0, -0.7, 0.4, 0.8]);
     check("Euler, tape", log, Euler::new(0.1), 0.05, taped, theta, x0);
@@ -263,9 +263,9 @@ fn states_are_written_where_they_are_kept() {
     check("RK4, tape", log, Rk4::new(0.1), 0.05, taped, theta, x0);
 }
 
-/// With fewer slots the first states lie in them, and all others in two rows by turns (three for a map).
+/// With fewer slots the first states are in them, and all others alternate between two rows (three for a map).
 #[test]
-fn beyond_the_slots_rows_take_turns() {
+fn beyond_the_slots_states_alternate_between_rows() {
     let log = &Log::default();
     let pendulum = Derived::<_, 2, 2>::new(Pendulum);
     let map = Noting {
@@ -295,7 +295,7 @@ fn beyond_the_slots_rows_take_turns() {
         problem.complete(&mut memory).unwrap();
         let steps = log.steps.borrow();
         let places: Vec<usize> = steps.iter().map(|[x, ..]| *x).collect();
-        // What one step writes, the next one reads.
+        // Each step reads the state that the previous one wrote.
         let chained = steps.windows(2).all(|pair| pair[0][1] == pair[1][0]);
         assert!(chained, "{slots} slots");
         places
@@ -323,7 +323,7 @@ fn beyond_the_slots_rows_take_turns() {
     }
 }
 
-/// The best iterate is the one state that is copied, and only when J rises.
+/// The best iterate is the only state that is copied, and only when J rises.
 #[test]
 fn the_best_iterate_is_copied_when_j_rises() {
     let spiral = dst_core::formula!(

@@ -1,4 +1,4 @@
-//! The checks that firmware runs, on the host: the same list must hold here first.
+//! The checks of the firmware, on the host: they must hold here first.
 
 use dst_models::checks::{Check, DOUBLE, SINGLE};
 
@@ -19,7 +19,7 @@ fn every_check_holds() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// The bits are compared between machines: they must not depend on anything but the check.
+/// The bits are compared between machines: they must depend on nothing but the check.
 #[test]
 fn a_check_repeats_its_bits() {
     for check in all() {

@@ -1,5 +1,5 @@
-//! Calls in the wrong order are `Error::Order`; a memory that belongs to another problem is `Error::Changed`. Neither changes
-//! anything: the right call goes on with the same bits.
+//! Calls out of order give `Error::Order`; a memory of another problem gives `Error::Changed`. Neither changes anything: the
+//! correct call continues with the same bits.
 
 use dst_core::checkpoint::{Mark, Slots};
 use dst_core::solve::{Borrowed, Cursor, Workspace};
@@ -26,7 +26,7 @@ fn stop() -> Seeds<f64> {
     Seeds::stop(Crossing::Slope)
 }
 
-/// Everything that may be called on a started memory.
+/// All calls that are possible on a started memory.
 fn every_call<I: Integrator<f64>, Y: System<f64>>(
     problem: Problem<'_, f64, Y, I>,
     memory: &mut (impl Workspace<f64> + ?Sized),
@@ -102,7 +102,7 @@ fn forward_is_over_when_the_sweep_begins() {
                     break;
                 }
                 calls += 1;
-                // Neither the other kind nor a result.
+                // Neither the other mode nor a result.
                 let other = match mode {
                     Mode::Tangent => problem.adjoint(&mut memory, stop(), 1),
                     _ => problem.tangent(&mut memory, stop(), 1),
@@ -112,7 +112,7 @@ fn forward_is_over_when_the_sweep_begins() {
             }
             assert!(calls > 10);
             let found = bits_of(problem.gradient(&memory).unwrap());
-            // What was refused has changed nothing.
+            // The rejected calls have changed nothing.
             let mut clean = HeapMemory::new(&plan(), &system, slots);
             problem.start(&mut clean).unwrap();
             problem.complete(&mut clean).unwrap();
@@ -122,9 +122,9 @@ fn forward_is_over_when_the_sweep_begins() {
     }
 }
 
-/// A start is always possible, and forgets all.
+/// A start is always possible, and discards everything.
 #[test]
-fn a_start_in_the_middle_of_anything() {
+fn a_start_is_possible_at_any_time() {
     let system = flow();
     let problem = plan().on(&system, &THETA, &X0).unwrap();
     let mut memory = HeapMemory::new(&plan(), &system, 4);
@@ -153,7 +153,7 @@ fn a_start_in_the_middle_of_anything() {
     }
 }
 
-/// A sweep that has begun stays of its kind, whatever the mode of the plan that goes on with it.
+/// A sweep that has begun keeps its mode, whatever the mode of the plan that continues it.
 #[test]
 fn the_mode_may_change_between_two_calls() {
     let system = flow();
@@ -168,9 +168,9 @@ fn the_mode_may_change_between_two_calls() {
     assert!(g.evaluations.pullback > 0 && g.evaluations.pushforward == 0);
 }
 
-/// Every way in which a problem can be another one, at every moment of a run.
+/// Every difference between two problems, at every stage of a run.
 #[test]
-fn another_problem_is_refused() {
+fn another_problem_is_rejected() {
     fn check<I: Integrator<f64>, Y: System<f64>>(
         what: &str,
         plan: Plan<f64, I>,
@@ -243,9 +243,9 @@ fn another_problem_is_refused() {
     check("more states", plan(), &three, &THETA, &[1.0; 3]);
 }
 
-/// The cursor of one memory with the vectors of another: other slots, or any other length.
+/// Cursor of one memory with the vectors of another: other slots, or any other length.
 #[test]
-fn another_memory_is_refused() {
+fn another_memory_is_rejected() {
     let system = flow();
     let problem = plan().on(&system, &THETA, &X0).unwrap();
     // Rows, params, numbers in slots, slots.
@@ -273,7 +273,7 @@ fn another_memory_is_refused() {
         [14, 2, 8, 1],
         [14, 2, 8, 0],
         [14, 2, 10, 5],
-        // Too short for anything.
+        // Too short for every call.
         [13, 2, 8, 4],
         [14, 1, 8, 4],
         [14, 2, 7, 4],
@@ -307,9 +307,9 @@ fn another_memory_is_refused() {
     assert_eq!(found, bits_of(problem.gradient(&memory).unwrap()));
 }
 
-/// One stage and the same h do not make the same step.
+/// The same h and number of stages do not imply the same step.
 #[test]
-fn another_integrator_is_refused() {
+fn another_integrator_is_rejected() {
     let pendulum = Derived::<_, 2, 2>::new(Pendulum);
     let (theta, x0) = ([2.0, 0.3], [1.2, 0.1]);
     let mut memory = Memory::<f64, 2, 2, 4>::new();
@@ -325,9 +325,9 @@ fn another_integrator_is_refused() {
     refused(calls, Error::Changed, "symplectic Euler");
 }
 
-/// Tangents for θ alone are not tangents for θ and x0.
+/// Tangents for θ alone cannot be continued as tangents for θ and x0.
 #[test]
-fn directions_do_not_change_under_way() {
+fn directions_do_not_change_during_a_sweep() {
     let system = flow();
     let all = plan().on(&system, &THETA, &X0).unwrap();
     let few = plan().theta_only().on(&system, &THETA, &X0).unwrap();
@@ -341,7 +341,7 @@ fn directions_do_not_change_under_way() {
     few.start(&mut memory).unwrap();
     if few.complete(&mut memory).is_ok() {
         few.tangent(&mut memory, stop(), 10).unwrap();
-        // Refused, or right.
+        // Either rejected or correct.
         match until_done(|| all.tangent(&mut memory, stop(), 10)) {
             Ok(()) => assert_eq!(bits_of(all.gradient(&memory).unwrap()), expected),
             Err(error) => assert_eq!(error, Error::Changed),

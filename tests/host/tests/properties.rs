@@ -10,7 +10,7 @@ use dst_models::{Close, Poison, Poisoned};
 use dst_tests::{RandomSystem, heap, until_done};
 use proptest::prelude::*;
 
-/// Everything random about a case but the integrator.
+/// All random properties of a case except the integrator.
 #[derive(Clone, Debug)]
 struct Case {
     system: RandomSystem,
@@ -58,7 +58,7 @@ fn case() -> impl Strategy<Value = Case> {
 
 type Numbers = (usize, Vec<f64>, Vec<f64>);
 
-/// The gradient of loss and time, with the work cut by the case's budgets (or not at all).
+/// Gradient of loss and time, split by the budgets of the case (or in one call).
 fn gradient<I: Integrator<f64>, Y: System<f64>>(
     integrator: I,
     system: &Y,
@@ -184,9 +184,9 @@ proptest! {
         scaling(Rk4::new(h), &case, exponent)?;
     }
 
-    /// Poisoned user code ends in a typed error, or in a finite gradient if the poison was never seen.
+    /// User code with bad values gives a typed error, or a finite gradient if the bad value was never read.
     #[test]
-    fn poison_never_panics_and_never_passes_for_a_number(
+    fn bad_values_never_panic_and_never_give_a_gradient(
         case in case(),
         h in 0.02..0.2_f64,
         poison in poison(),
@@ -205,7 +205,7 @@ proptest! {
             Err(Error::NonFinite { .. } | Error::NonFiniteGradient { .. }) => {
                 prop_assert!(poisoned.calls.get() > after, "an error without poison");
             }
-            // −∞ in the criterion is below every ε, but no stop; a NaN tape can hide in a flat crossing.
+            // −∞ in the criterion is below every ε, but not a stop; a flat crossing can hide a NaN on the tape.
             Err(error) => prop_assert!(
                 matches!(error, Error::FlatCrossing { .. }) || clean == Err(error),
                 "{:?} gave {}, clean {:?}", poison, error, clean

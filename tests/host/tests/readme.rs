@@ -1,9 +1,9 @@
-//! What the README quotes is in files that are compiled and run: a block of code that begins with the name of a file is a part of it, line
-//! by line. `…` stands for lines left out.
+//! Quotes in the README are from files that are compiled and run: a block of code that begins with a file name is a part of that
+//! file, line by line. `…` stands for omitted lines.
 
 use std::path::Path;
 
-/// The blocks of code of a page.
+/// Blocks of code of a page.
 fn blocks(page: &str) -> Vec<Vec<&str>> {
     let (mut blocks, mut open) = (Vec::new(), None::<Vec<&str>>);
     for line in page.lines() {
@@ -17,7 +17,7 @@ fn blocks(page: &str) -> Vec<Vec<&str>> {
     blocks
 }
 
-/// Is this part of the text, but for indentation and what `…` leaves out?
+/// Checks that the quote is part of the text, except for indentation and the lines that `…` omits.
 fn is_quoted(text: &str, quote: &[&str]) -> Result<(), String> {
     let text: Vec<&str> = text.lines().map(str::trim).collect();
     let mut from = 0;
@@ -33,7 +33,7 @@ fn is_quoted(text: &str, quote: &[&str]) -> Result<(), String> {
 }
 
 #[test]
-fn quotes_are_quotes() {
+fn readme_quotes_match_the_files() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = std::fs::read_to_string(root.join("README.md")).unwrap();
     let mut quoted = Vec::new();
@@ -52,13 +52,13 @@ fn quotes_are_quotes() {
         }
         quoted.push(name);
     }
-    // The first code that a reader meets is compiled, and its output checked with that of the other examples.
+    // The first code in the README is compiled, and its output is checked with that of the other examples.
     assert_eq!(quoted.first(), Some(&"dst-core/examples/readme.rs"));
     assert!(quoted.len() >= 4, "{quoted:?}");
 }
 
 #[test]
-fn a_changed_line_is_noticed() {
+fn a_changed_line_is_detected() {
     let text = "fn f() {\n    let a = 1;\n    let b = 2;\n    a + b\n}\n";
     assert_eq!(is_quoted(text, &["let a = 1;", "…", "a + b"]), Ok(()));
     assert_eq!(

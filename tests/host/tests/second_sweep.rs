@@ -1,5 +1,5 @@
-//! Seeds come after the run, and may be asked for again: further sweeps over one run give the bits of separate runs, and cost what
-//! the documentation says, counted in the system.
+//! Seeds are chosen after the run: further sweeps over one run give the bits of separate runs, at the documented cost, which is
+//! counted in the system.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use dst_core::{
 use dst_models::{Close, Counted, Counts, Figure1, Pendulum};
 use dst_tests::{RandomSystem, Steps, bits_of, heap, until_done};
 
-/// What is differentiated.
+/// Quantity to differentiate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     /// T
@@ -26,7 +26,7 @@ enum What {
     Window(usize),
 }
 
-/// The same, and by which mode.
+/// Quantity and mode.
 type Ask = (What, Mode);
 
 fn weights(k: usize) -> Reading<f64> {
@@ -39,7 +39,7 @@ fn weights(k: usize) -> Reading<f64> {
 /// N and the bits of the gradient.
 type Bits = (usize, Vec<u64>);
 
-/// One sweep, in portions.
+/// Makes one sweep in small budgets.
 fn sweep<I: Integrator<f64>, Y: System<f64>>(
     problem: Problem<'_, f64, Y, I>,
     memory: &mut (impl Workspace<f64> + ?Sized),
@@ -70,7 +70,7 @@ const TANGENT: Mode = Mode::Tangent;
 const EXACT: What = What::Stop(Crossing::Interpolated);
 const HERMITE: What = What::Stop(Crossing::Hermite);
 
-/// Sweeps one after the other over one run: every kind behind every other.
+/// Consecutive sweeps over one run: every kind after every other.
 const SEQUENCE: [Ask; 19] = [
     (EXACT, ADJOINT),
     (What::Sum, ADJOINT),
@@ -93,7 +93,7 @@ const SEQUENCE: [Ask; 19] = [
     (What::Stop(Crossing::Paper), ADJOINT),
 ];
 
-/// A claim about any problem.
+/// Property of any problem.
 trait Check {
     fn check<I: Integrator<f64>, Y: System<f64>>(
         &self,
@@ -120,7 +120,7 @@ fn every_integrator(check: &impl Check) {
         check.check(&format!("map{name}"), Map.until(0.3), &map, t, x);
     };
     flow("", 0.05);
-    // A tape of its own.
+    // With its own tape.
     let numbers = [0.3, -0.8, 0.5, 0.9, -0.2, -0.6, 0.1];
     let taped = RandomSystem::new(4, 3, &numbers);
     let (theta, x0) = ([0.4, -0.2, 0.1], [1.0, -0.7, 0.4, 0.8]);
@@ -143,7 +143,7 @@ fn every_integrator(check: &impl Check) {
     check.check("map, tape", Map.until(0.05), &contracting, &theta, &x0);
 }
 
-/// x⁺ = x − A/10, over the tape of another system.
+/// x⁺ = x − A/10, with the tape of another system.
 struct Contracting(RandomSystem);
 
 impl System<f64> for Contracting {
@@ -200,7 +200,7 @@ impl System<f64> for Contracting {
     }
 }
 
-/// One run, and every sweep of the sequence against a run of its own.
+/// Compares every sweep of the sequence over one run with a separate run.
 struct SeparateRuns;
 
 impl Check for SeparateRuns {
@@ -245,7 +245,7 @@ fn one_run_gives_the_gradients_of_many() {
     every_integrator(&SeparateRuns);
 }
 
-/// Rates that the last sweep took, counted in the system, and by the engine.
+/// Rate evaluations of the last sweep, counted in the system and by the engine.
 fn rates<I: Integrator<f64>, Y: System<f64>>(
     problem: Problem<'_, f64, Y, I>,
     counts: &Counts,
@@ -285,7 +285,7 @@ impl Check for Costs {
             (memory, steps)
         };
         let (_, n) = run(1, false);
-        // Where there is a record, a step whose record was not kept is evaluated again.
+        // If there is a record, a step whose record was not kept is evaluated again.
         let stages = plan.integrator().stages();
         let has_record = system.dims().record_len(stages) > 0;
         let again = if has_record { stages } else { 0 };
@@ -297,9 +297,9 @@ impl Check for Costs {
                 assert_eq!(rates, 0, "{name}, all kept, {ask:?}");
             }
             let rates = rates(problem, &counts, &mut memory, (HERMITE, ADJOINT), stages);
-            assert_eq!(rates, 1, "{name}: one look at x_(N-1)");
+            assert_eq!(rates, 1, "{name}: one evaluation at x_(N-1)");
         }
-        // States alone: the record of the last step is at hand in the first sweep.
+        // States alone: in the first sweep the record of the last step is available.
         let (mut memory, _) = run(n + 1, false);
         let first = rates(problem, &counts, &mut memory, (EXACT, ADJOINT), stages);
         assert_eq!(first, (n - 1) * again, "{name}, the first sweep");
@@ -315,7 +315,7 @@ impl Check for Costs {
             stages,
         );
         assert_eq!(window, 4 * again, "{name}, a window");
-        // Few slots: exactly the steps that the theory asks for.
+        // Few slots: exactly the optimal number of steps.
         for slots in [1, 2, 3, 7] {
             let (mut memory, _) = run(slots, false);
             sweep(problem, &mut memory, (EXACT, ADJOINT), usize::MAX).unwrap();
@@ -329,11 +329,11 @@ impl Check for Costs {
 }
 
 #[test]
-fn a_further_sweep_costs_what_is_not_kept() {
+fn a_further_sweep_recomputes_only_missing_states() {
     every_integrator(&Costs);
 }
 
-/// Steps, counted for every length up to 200 and beyond.
+/// Number of steps, counted for every length up to 200 and some beyond.
 #[test]
 fn recomputed_steps_are_the_optimum() {
     let counts = Counts::default();
@@ -361,7 +361,7 @@ fn recomputed_steps_are_the_optimum() {
     }
 }
 
-/// The same over a store, where states are saved and loaded.
+/// The same over a store, with states saved and loaded.
 struct OverAStore;
 
 #[derive(Default)]
@@ -388,7 +388,7 @@ impl Check for OverAStore {
         x0: &[f64],
     ) {
         let dims = system.dims();
-        // The whole run, and the first few steps of it.
+        // The whole run, and its first few steps.
         for limit in [1, 2, 3, 4, usize::MAX] {
             let plan = plan.at_most(limit);
             let problem = plan.on(system, theta, x0).unwrap();
@@ -429,7 +429,7 @@ fn a_store_can_be_swept_again() {
     every_integrator(&OverAStore);
 }
 
-/// Short runs: one step, two, three, with every sweep of the sequence.
+/// Runs of one, two and three steps, with every sweep of the sequence.
 #[test]
 fn short_runs_can_be_swept_again() {
     let decay = formula!(|theta: 1, x: 1, _t| [theta[0] * x[0]], |x| x[0], |x| x[0] * x[0]);
@@ -472,7 +472,7 @@ impl Check for SeparateShort {
     }
 }
 
-/// A run that was asked to stay is swept from its entry and from its end, by turns. There are more directions than steps to the entry.
+/// A run with a stay is swept from its entry and from its end, alternately. There are more directions than steps to the entry.
 #[test]
 fn from_the_entry_and_from_the_end() {
     struct Staying;
@@ -497,7 +497,7 @@ fn from_the_entry_and_from_the_end() {
                     problem.start(&mut memory).unwrap();
                     let status = problem.complete(&mut memory).unwrap();
                     if !matches!(status, Status::Reached(i) if i.exits == 0) {
-                        // The swing comes out of the band again: there is nothing to compare with the first passage.
+                        // J leaves the band again, so there is nothing to compare with the first passage.
                         continue;
                     }
                     let sequence = SEQUENCE.into_iter().skip(start);
@@ -539,7 +539,7 @@ fn from_the_entry_and_from_the_end() {
     );
 }
 
-/// Weights need no stop: the run may stand anywhere, and its sum ends there.
+/// Weights need no stop: the run may be at any step, and its sum ends there.
 #[test]
 fn weights_alone_need_no_stop() {
     let flow = Derived::<_, 2, 1>::new(Figure1);
@@ -567,7 +567,7 @@ fn weights_alone_need_no_stop() {
     }
 }
 
-/// The stopping time is nothing but weights on J: Definition 3 of the paper, by weights.
+/// The stopping time is a weighted sum of J: Definition 3 of the paper, by weights.
 #[test]
 fn a_stopping_time_is_weights_on_j() {
     let flow = Derived::<_, 2, 1>::new(Figure1);
@@ -610,7 +610,7 @@ fn a_stopping_time_is_weights_on_j() {
     }
 }
 
-/// A window counts whichever way the plan takes.
+/// A window applies in every mode of the plan.
 #[test]
 fn a_window_is_not_lost() {
     let flow = Derived::<_, 2, 1>::new(Figure1);

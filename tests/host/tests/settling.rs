@@ -1,5 +1,5 @@
-//! A run that is asked to stay below ε stops at the entry of that stay: its gradient is that of the interpolated moment of the entry,
-//! by differences, whatever the slots, the mode and the budgets.
+//! A run with a stay below ε stops at the entry of that stay. Its gradient is that of the interpolated time of the entry, by
+//! differences, for all slots, modes and budgets.
 
 use dst_core::checkpoint::optimum;
 use dst_core::system::Derived;
@@ -10,27 +10,27 @@ use dst_core::{
 use dst_models::{Close, Counted, Counts, Figure1, Pendulum};
 use dst_tests::{Steps, bits_of, heap, until_done};
 
-/// A stay: this many further steps, or all that are left.
+/// Stay: this many further steps, or all remaining ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stay {
     For(usize),
     ToTheEnd,
 }
 
-/// The end of a run, by hand.
+/// End of a run, computed by hand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct End {
-    /// The step at which the stay began.
+    /// Step at which the stay began.
     entry: usize,
-    /// Entries that were left again.
+    /// Number of entries that J left again.
     exits: usize,
-    /// The last step.
+    /// Last step.
     last: usize,
-    /// Interpolated.
+    /// Interpolated step of the entry.
     star: f64,
 }
 
-/// J at every step up to the limit, by a run that knows nothing of ε.
+/// J at every step up to the limit, from a run that does not use ε.
 fn criteria<I: Integrator<f64>, Y: System<f64>>(
     integrator: I,
     limit: usize,
@@ -51,7 +51,7 @@ fn criteria<I: Integrator<f64>, Y: System<f64>>(
     seen
 }
 
-/// The stay in a list of J; `None` where there is none.
+/// Stay in a list of J; `None` if there is none.
 fn by_hand(criteria: &[f64], epsilon: f64, stay: Stay) -> Option<End> {
     let (mut entry, mut exits) = (None, 0);
     let mut last = criteria.len() - 1;
@@ -98,7 +98,7 @@ fn staying<I: Integrator<f64>>(
     }
 }
 
-/// A problem that settles.
+/// Problem that settles.
 struct Settling<'a, I, Y> {
     name: &'a str,
     integrator: I,
@@ -139,7 +139,7 @@ impl<I: Integrator<f64>, Y: System<f64>> Settling<'_, I, Y> {
             .collect()
     }
 
-    /// The gradient against differences, and against itself in every other way.
+    /// Compares the gradient with differences, and with all other ways to compute it.
     fn check(&self, stay: Stay, exits: usize) {
         let Self {
             name,
@@ -225,11 +225,11 @@ impl<I: Integrator<f64>, Y: System<f64>> Settling<'_, I, Y> {
         }
     }
 
-    /// Rates of a sweep: no more than a reversal of all K steps, and those of the entry.
+    /// Checks the rate evaluations of a sweep: at most a reversal of all K steps, and those of the entry.
     fn recomputed(&self, what: &str, end: End, slots: usize, records: bool, rates: usize) {
         let (k, n) = (end.last, end.entry);
         let has_record = self.system.dims().record_len(self.integrator.stages()) > 0;
-        // x_N and x_{N−1} again, and one look at x_{N−1} for its slope.
+        // x_N and x_{N−1} again, and one evaluation at x_{N−1} for its slope.
         let entry = if k > n {
             self.integrator.stages() + 1
         } else {
@@ -250,7 +250,7 @@ impl<I: Integrator<f64>, Y: System<f64>> Settling<'_, I, Y> {
     }
 }
 
-/// Goes on until the run ends.
+/// Continues until the run ends.
 fn stand<'m, I: Integrator<f64>, Y: System<f64>>(
     problem: Problem<'_, f64, Y, I>,
     memory: &'m mut HeapMemory<f64>,
@@ -260,7 +260,7 @@ fn stand<'m, I: Integrator<f64>, Y: System<f64>>(
     problem.advance(memory, 0).unwrap()
 }
 
-/// Position squared of a damped spring: it swings through its target again and again.
+/// Squared position of a damped spring, which passes through its target repeatedly.
 #[test]
 fn a_spring_that_swings_through_its_target() {
     let spring = formula!(
@@ -280,7 +280,7 @@ fn a_spring_that_swings_through_its_target() {
     settling.check(Stay::For(0), 0);
     settling.check(Stay::For(3), 2);
     settling.check(Stay::For(60), 4);
-    // With longer steps fewer exits are seen: those between two steps do not count.
+    // Longer steps give fewer exits: those between two steps are not detected.
     let coarse = Settling {
         name: "coarse spring",
         integrator: SymplecticEuler::new(0.15),
@@ -295,7 +295,7 @@ fn a_spring_that_swings_through_its_target() {
     coarse.check(Stay::ToTheEnd, exits);
 }
 
-/// J falls all the way: the entry is the first passage.
+/// J falls monotonically: the entry is the first passage.
 #[test]
 fn a_flow_that_never_comes_back() {
     let settling = Settling {
@@ -322,7 +322,7 @@ fn a_flow_that_never_comes_back() {
     assert_eq!(first.unwrap(), last.unwrap());
 }
 
-/// A loop with an integrator state, as a map: a pendulum whose angle is held by PID.
+/// A loop with an integrator state, as a map: a pendulum with its angle controlled by PID.
 #[test]
 fn a_loop_with_an_integrator() {
     // (angle, velocity, integral of the angle)
@@ -363,7 +363,7 @@ fn a_loop_with_an_integrator() {
     pendulum.check(Stay::ToTheEnd, 0);
 }
 
-/// J(t) = 1 − 2t on 0 ≤ t ≤ 1, and then whatever the table says: x is the step.
+/// Status of a run with this table of J, as text, and the step at which its gradient begins.
 fn status_of(criteria: &[f64], plan: Plan<f64, Euler<f64>>) -> (String, Result<usize, Error>) {
     let table = Table(criteria);
     let mut memory = HeapMemory::new(&plan, &table, 3);
@@ -449,7 +449,7 @@ impl System<f64> for Table<'_> {
 fn every_ending_has_its_status() {
     let plan = |limit: usize| Euler::new(1.0).until(0.5).at_most(limit);
     let (above, below) = (2.0, 0.25);
-    // In at 2, out at 4, in at 5.
+    // Enters at 2, leaves at 4, enters at 5.
     let swings = [above, above, below, below, above, below, below, below];
     let check = |criteria: &[f64], plan, seen: &str, gradient: Result<usize, Error>| {
         assert_eq!(status_of(criteria, plan), (seen.to_owned(), gradient));
@@ -480,7 +480,7 @@ fn every_ending_has_its_status() {
     );
     let end = "reached at 7, entry Some(5), exits 1";
     check(&swings, plan(7).staying_to_the_end(), end, Ok(5));
-    // The entry is the very last step.
+    // The entry is the last step.
     let end = "reached at 5, entry Some(5), exits 1";
     check(&swings, plan(5).staying_to_the_end(), end, Ok(5));
     // A stay that the limit cuts short does not count.
@@ -534,7 +534,7 @@ fn every_ending_has_its_status() {
         "limit at 2, entry Some(0), exits 0",
         cut,
     );
-    // Below ε at the start, but not for long: the stay is another one.
+    // Below ε at the start, but not for long: a later stay counts.
     let leaves = [below, below, above, above, below, below, below];
     check(
         &leaves,
@@ -545,15 +545,15 @@ fn every_ending_has_its_status() {
     let end = "reached at 6, entry Some(4), exits 1";
     check(&leaves, plan(6).staying(2), end, Ok(4));
     check(&leaves, plan(6).staying_to_the_end(), end, Ok(4));
-    // ε itself is below.
+    // J = ε counts as below.
     let touches = [above, 0.5, 0.5, 0.5];
     let end = "reached at 3, entry Some(1), exits 0";
     check(&touches, plan(3).staying_to_the_end(), end, Ok(1));
 }
 
-/// Under way, the iterate tells where the run is.
+/// During the run, the iterate reports the entry and the exits.
 #[test]
-fn an_iterate_tells_of_the_stay() {
+fn an_iterate_reports_the_stay() {
     let (above, below) = (2.0, 0.25);
     let table = Table(&[
         above, below, below, above, below, above, above, below, below,

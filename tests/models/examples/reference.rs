@@ -1,4 +1,5 @@
-//! What the host finds: the lines of every check, the words of the controllers' ticks, then those of the smallest run. Firmware must find the same.
+//! Results of the host: the lines of every check, the words of the controllers' ticks, then those of the smallest run. Firmware
+//! must produce the same.
 
 use dst_models::checks;
 use dst_models::smallest::{Report, Room, run};

@@ -1,4 +1,4 @@
-//! Closeness with numbers: a failing comparison says by how much.
+//! Comparisons with tolerances; a failure reports the size of the difference.
 
 use dst_core::Scalar;
 
@@ -12,12 +12,12 @@ pub struct Close {
 }
 
 impl Close {
-    /// Relative only.
+    /// Relative tolerance only.
     pub const fn relative(rtol: f64) -> Self {
         Self { rtol, atol: 0.0 }
     }
 
-    /// Are all entries close? The first that is not is returned with its index.
+    /// Checks that all entries are close; otherwise returns the first that is not, with its index.
     pub fn check<S: Scalar>(&self, a: &[S], b: &[S]) -> Result<(), (usize, f64, f64)> {
         if a.len() != b.len() {
             return Err((usize::MAX, a.len() as f64, b.len() as f64));
@@ -25,7 +25,7 @@ impl Close {
         for (i, (a, b)) in a.iter().zip(b).enumerate() {
             let (a, b) = (a.to_f64(), b.to_f64());
             let size = if a.abs() > b.abs() { a.abs() } else { b.abs() };
-            // Asked this way round, a NaN is close to nothing.
+            // Written so that a NaN fails.
             let close = (a - b).abs() <= self.rtol * size + self.atol;
             if !close {
                 return Err((i, a, b));

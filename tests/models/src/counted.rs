@@ -1,10 +1,10 @@
-//! Instrumented systems: evaluations are counted where they happen, not by formula.
+//! Instrumented systems that count evaluations where they happen.
 
 use core::cell::Cell;
 
 use dst_core::{Bar, Cost, Dims, Direction, Objective, Point, Reading, Scalar, Seed, System};
 
-/// Calls made so far.
+/// Number of calls so far.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Evaluations of the rate (or of f and ∇f).
@@ -19,7 +19,7 @@ fn bump(cell: &Cell<usize>) {
     cell.set(cell.get() + 1);
 }
 
-/// A system that counts.
+/// System that counts its calls.
 #[derive(Debug)]
 pub struct Counted<'c, Y> {
     /// The system.
@@ -69,7 +69,7 @@ impl<S: Scalar, Y: System<S>> System<S> for Counted<'_, Y> {
     }
 }
 
-/// An objective that counts.
+/// Objective that counts its calls.
 #[derive(Debug)]
 pub struct CountedObjective<'c, O> {
     /// The objective.

@@ -1,4 +1,4 @@
-//! Flows whose stopping time is known in closed form.
+//! Flows with a stopping time in closed form.
 
 use dst_core::system::Dual;
 use dst_core::{Formula, Scalar};
@@ -108,7 +108,7 @@ impl<S: Scalar> Formula<S, 1, 1> for Shrink {
     }
 }
 
-/// A ball dropped under gravity θ: q′ = v, v′ = −θ, J = q, ε = 0. For θ = 8: T = √(q0/4), dT/dq0 = 1/√(16 q0).
+/// Ball dropped under gravity θ: q′ = v, v′ = −θ, J = q, ε = 0. For θ = 8: T = √(q0/4), dT/dq0 = 1/√(16 q0).
 #[derive(Clone, Copy, Debug)]
 pub struct BouncingBall;
 
@@ -228,7 +228,7 @@ impl Figure1 {
     }
 }
 
-/// A damped pendulum, state (angle, velocity), θ = (stiffness, damping); stops when the energy is low.
+/// Damped pendulum, state (angle, velocity), θ = (stiffness, damping); stops when the energy is low.
 #[derive(Clone, Copy, Debug)]
 pub struct Pendulum;
 

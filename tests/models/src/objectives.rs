@@ -1,8 +1,8 @@
-//! Objectives, with hand-written Hessian-vector products.
+//! Objectives with hand-written Hessian-vector products.
 
 use dst_core::{Objective, Scalar};
 
-/// f = ½Σλᵢxᵢ² + ½c(Σxᵢ)²: a quadratic whose variables are not independent.
+/// Quadratic with coupled variables: f = ½Σλᵢxᵢ² + ½c(Σxᵢ)².
 #[derive(Clone, Copy, Debug)]
 pub struct Quadratic<S, const D: usize> {
     /// λ
@@ -63,17 +63,17 @@ impl<S: Scalar> Objective<S> for Rosenbrock<S> {
     }
 }
 
-/// Regularised logistic regression on `N` samples; leaves its probabilities on the tape.
+/// Regularised logistic regression on `N` samples; stores its probabilities on the tape.
 #[derive(Clone, Copy, Debug)]
 pub struct Logistic<S, const D: usize, const N: usize> {
-    /// Samples, the label ±1 multiplied in.
+    /// Samples, multiplied by their label ±1.
     pub rows: [[S; D]; N],
     /// Weight of ½‖x‖².
     pub regularisation: S,
 }
 
 impl<S: Scalar, const D: usize, const N: usize> Logistic<S, D, N> {
-    /// Samples by a fixed recipe.
+    /// Deterministic samples.
     pub fn sample() -> Self {
         let mut state = 12345_u32;
         let rows = core::array::from_fn(|_| {

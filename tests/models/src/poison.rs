@@ -1,10 +1,10 @@
-//! Hostile user code: NaN or infinity from any call, at a chosen moment.
+//! Hostile user code: NaN or infinity from any call, at a chosen time.
 
 use core::cell::Cell;
 
 use dst_core::{Bar, Cost, Dims, Direction, Point, Reading, Scalar, Seed, System};
 
-/// What is poisoned.
+/// Output that is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Poison {
     /// One entry of the rate.
@@ -19,20 +19,20 @@ pub enum Poison {
     PullbackTheta,
     /// The pushed-forward rate and readings.
     Pushforward,
-    /// The tape: only derivatives can see it.
+    /// The tape, which only derivatives read.
     Tape,
 }
 
-/// A system that returns `value` where `poison` says, from call number `after` on.
+/// System that returns `value` in the output selected by `poison`, from call number `after` on.
 #[derive(Debug)]
 pub struct Poisoned<Y, S> {
     /// The system.
     pub inner: Y,
-    /// Where.
+    /// Output that is replaced.
     pub poison: Poison,
-    /// NaN, ±∞.
+    /// NaN or ±∞.
     pub value: S,
-    /// Calls that stay clean.
+    /// Number of calls before the first replacement.
     pub after: usize,
     /// Calls so far.
     pub calls: Cell<usize>,

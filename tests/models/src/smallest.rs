@@ -1,19 +1,19 @@
-//! The smallest useful run, whose size, stack and instructions are measured on every target: Euler, a stop check, the
-//! adjoint and the paper's crossing, in `f32`, for a system of four states and two parameters.
+//! Smallest useful run, for measurements of size, stack and instructions on every target: Euler, a stop test, the adjoint and the
+//! paper's crossing, in `f32`, for a system of four states and two parameters.
 //!
-//! Written as a user would write it for a part with little flash, and without anything that can panic.
+//! Written as for a part with little flash, and without anything that can panic.
 
 use dst_core::{Crossing, Error, Euler, Memory, Seeds};
 
 use crate::Suspension;
 
-/// Seven rows of working memory are enough for Euler and a system without a tape; six checkpoint slots.
+/// Seven rows of working memory, enough for Euler and a system without a tape; six checkpoint slots.
 pub type Room = Memory<f32, 4, 2, 6, 7>;
 
-/// What the run found, as words: formatting would be most of the program.
+/// Result of the run, as words: formatting would be most of the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
-    /// 0, or which part failed.
+    /// 0, or the number of the part that failed.
     pub failure: u32,
     /// N
     pub steps: u32,
@@ -27,14 +27,14 @@ pub struct Report {
     pub theta: [f32; 2],
     /// ∂T/∂x0
     pub x0: [f32; 4],
-    /// Bytes of stack that the run took; filled in by the caller that measured it.
+    /// Stack used by the run, in bytes; filled in by the caller, which measures it.
     pub stack: u32,
-    /// Bytes of the memory of the run.
+    /// Size of the memory of the run, in bytes.
     pub workspace: u32,
 }
 
 impl Report {
-    /// Nothing yet; for a `static`.
+    /// Empty report; for a `static`.
     pub const EMPTY: Self = Self {
         failure: u32::MAX,
         steps: 0,
@@ -46,10 +46,10 @@ impl Report {
         stack: 0,
         workspace: 0,
     };
-    /// Words of a report.
+    /// Length of a report in words.
     pub const WORDS: usize = 13;
 
-    /// In the order of the fields, numbers as their bits.
+    /// Words in the order of the fields; numbers as their bits.
     pub fn words(&self) -> [u32; Self::WORDS] {
         let [t0, t1] = self.theta.map(f32::to_bits);
         let [x0, x1, x2, x3] = self.x0.map(f32::to_bits);
@@ -91,7 +91,7 @@ fn attempt(memory: &mut Room, report: &mut Report, stopped: impl FnOnce()) -> Re
     problem.start(memory)?;
     problem.complete(memory)?;
     stopped();
-    // The adjoint by name: no code of the tangent mode is linked.
+    // The adjoint explicitly: no code of the tangent mode is linked.
     problem.adjoint(memory, Seeds::stop(Crossing::Paper), usize::MAX)?;
     let gradient = problem.gradient(memory)?;
     report.steps = gradient.steps as u32;

@@ -1,12 +1,12 @@
-//! A quarter car that comes to rest: four states, two parameters, derivatives written by hand.
+//! Quarter car that comes to rest: four states, two parameters, hand-written derivatives.
 
 use dst_core::{Bar, Cost, Dims, Direction, Point, Reading, Scalar, Seed, System};
 
-/// Body and wheel of a car on a flat road: state (q₁, q₂, v₁, v₂), θ = (spring, damper) between them. The suspension
-/// force is F = θ₁(q₁ − q₂) + θ₂(v₁ − v₂), and v₁′ = −F, v₂′ = 4F − 24q₂: the wheel has a quarter of the mass, and its
-/// tyre is stiff. J = ‖x‖²: the car is at rest. No tape, and hence no record to keep with a checkpoint.
+/// Body and wheel of a car on a flat road: state (q₁, q₂, v₁, v₂), θ = (spring, damper) between them. The suspension force is F =
+/// θ₁(q₁ − q₂) + θ₂(v₁ − v₂), and v₁′ = −F, v₂′ = 4F − 24q₂: the wheel has a quarter of the mass, and its tyre is stiff. J = ‖x‖²
+/// measures the distance from rest. There is no tape, and hence no record to keep with a checkpoint.
 ///
-/// The system of the smallest firmware, written to be small: no indexing that could panic.
+/// System of the smallest firmware, written to be small: no indexing that could panic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Suspension;
 
@@ -15,7 +15,7 @@ impl Suspension {
     const TYRE: f64 = 24.0;
 }
 
-/// The first entries of a slice; the engine passes slices of the declared length, so zeros are never seen.
+/// First entries of a slice; the engine passes slices of the declared length, so the fallback to zeros is never used.
 #[inline(always)]
 fn head<S: Scalar, const N: usize>(values: &[S]) -> [S; N] {
     values.first_chunk().copied().unwrap_or([S::ZERO; N])

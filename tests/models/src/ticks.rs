@@ -1,38 +1,38 @@
-//! The tuned controllers in closed loop with simulated plants, in `f32`: what firmware does at every tick.
+//! Tuned controllers in closed loop with simulated plants, in `f32`: the work of firmware at every tick.
 //!
-//! The safety filter gets its wishes from a PD controller that follows a triangle wave out of the box (no sine: its bits would
-//! depend on the mathematics library of the language); the quadrotor comes back to hover. Written again in `tests/c/ticks.c`, which must
-//! find the same bits.
+//! A PD controller that follows a triangle wave beyond the box gives the nominal inputs of the safety filter (no sine: its bits
+//! would depend on the mathematics library of the language); the quadrotor returns to hover. `tests/c/ticks.c` is the same in C
+//! and must produce the same bits.
 
 use dst_core::Error;
 use dst_core::mpc::{Controller, Tick};
 
 use crate::controllers::{quadrotor, safety_filter};
 
-/// Ticks of a run.
+/// Number of ticks of a run.
 pub const TICKS: usize = 12;
 /// Iterations allowed per tick.
 pub const BUDGET: usize = 150;
 
-/// What a run found, as words.
+/// Result of a run, as words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// 0, or 1 where a tick was refused.
+    /// 0, or 1 if a tick was rejected.
     pub failure: u32,
     /// Iterations of all ticks.
     pub iterations: u32,
-    /// Of the longest one.
+    /// Iterations of the longest tick.
     pub worst: u32,
-    /// Ticks that the deadline cut short.
+    /// Number of ticks that the deadline cut short.
     pub unsolved: u32,
-    /// Of the bits of all inputs.
+    /// Digest of the bits of all inputs.
     pub inputs: u32,
-    /// Of the bits of the last state.
+    /// Digest of the bits of the last state.
     pub state: u32,
 }
 
 impl Report {
-    /// Nothing yet; for a `static`.
+    /// Empty report; for a `static`.
     pub const EMPTY: Self = Self {
         failure: u32::MAX,
         iterations: 0,
@@ -41,10 +41,10 @@ impl Report {
         inputs: 0x811c_9dc5,
         state: 0x811c_9dc5,
     };
-    /// Words of a report.
+    /// Length of a report in words.
     pub const WORDS: usize = 6;
 
-    /// In the order of the fields.
+    /// Words in the order of the fields.
     pub fn words(&self) -> [u32; Self::WORDS] {
         [
             self.failure,
@@ -57,7 +57,7 @@ impl Report {
     }
 }
 
-/// One word more into a digest (FNV-1a, by words).
+/// Adds values to a digest (FNV-1a, by words).
 fn digest(sum: &mut u32, values: &[f32]) {
     for value in values {
         *sum = (*sum ^ value.to_bits()).wrapping_mul(0x0100_0193);
@@ -72,7 +72,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Zeroed; can initialise a `static`.
+    /// Zeroed memory; can initialise a `static`.
     pub const fn new() -> Self {
         Self {
             safety: [0.0; safety_filter::MEMORY],
@@ -87,10 +87,10 @@ impl Default for Room {
     }
 }
 
-/// Seconds of a tick.
+/// Length of a tick in seconds.
 const H: f32 = 0.05;
 
-/// −H·u_nominal over the horizon for one axis: PD towards a triangle wave, carried forward from this state.
+/// −H·u_nominal over the horizon for one axis: PD control towards a triangle wave, predicted from this state.
 fn wish(tick: usize, axis: usize, x: &[f32], linear: &mut [f32]) {
     let &[mut p, mut v] = x else { return };
     for (k, g) in linear.iter_mut().enumerate() {
@@ -131,7 +131,7 @@ fn advance(a: &[f32], b: &[f32], states: usize, inputs: usize, x: &mut [f32], u:
     }
 }
 
-/// A closed loop; `around` is called before (true) and after (false) every tick.
+/// Runs a closed loop; calls `around` before (true) and after (false) every tick.
 fn run(
     controller: &Controller<'_, f32>,
     (a, b): (&[f32], &[f32]),
@@ -163,7 +163,7 @@ fn run(
     Ok(())
 }
 
-/// The safety filter, four axes.
+/// Runs the safety filter on four axes.
 pub fn safety(room: &mut Room, report: &mut Report, around: impl FnMut(bool)) {
     let mut x = [0.2, -0.3, -0.5, 0.4, 0.6, 0.1, 0.0, 0.7];
     let mut extra = [0.0; 36];
@@ -181,7 +181,7 @@ pub fn safety(room: &mut Room, report: &mut Report, around: impl FnMut(bool)) {
     report.failure = u32::from(result.is_err());
 }
 
-/// The quadrotor, from a metre away.
+/// Runs the quadrotor, from a distance of one metre.
 pub fn hover(room: &mut Room, report: &mut Report, around: impl FnMut(bool)) {
     let mut x = [
         1.0, -0.8, 0.6, 0.1, -0.1, 0.2, 0.3, -0.2, 0.1, 0.2, -0.3, 0.1,

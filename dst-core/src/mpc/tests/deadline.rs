@@ -1,4 +1,4 @@
-//! The promises about deadlines: a tick, its budget, what it leaves behind, and a tuner in portions.
+//! Guarantees about deadlines: a tick, its budget, the memory it leaves, and a tuner run in small budgets.
 
 use super::*;
 
@@ -47,7 +47,7 @@ fn a_tick_is_the_system_until_its_stop() {
     let (steps, _) = stopping(&example, &params, 3);
     assert_eq!(outcome.iterations, steps.ceil() as usize + 1);
     assert!(tick.inputs().iter().all(|u| u.abs() <= 1.2));
-    // The next tick starts warm: what was planned for the second stage comes first. After a reset it starts from zero.
+    // The next tick starts warm: the inputs planned for the second stage come first. After a reset it starts from zero.
     let phases = Phases {
         params: &params,
         inverses: &inverses,
@@ -76,9 +76,10 @@ fn a_tick_is_the_system_until_its_stop() {
     assert_eq!(again, outcome);
 }
 
-/// 3·10³⁸ is a finite state, but what is made of it overflows: a sensor that says "no value" in this way. F takes part, and so does E.
+/// A sensor may report 3·10³⁸ for "no value": the state is finite, but the program overflows. Tested with F, with E, and with
+/// both.
 #[test]
-fn a_tick_that_overflows_is_not_solved_and_does_not_reach_the_next() {
+fn an_overflowing_tick_is_not_solved_and_does_not_affect_the_next() {
     let example = Example::<f32>::new();
     let (params, bounds) = (example.params(), bounds());
     let inverses = example.inverses(&params);
@@ -117,7 +118,7 @@ fn a_tick_that_overflows_is_not_solved_and_does_not_reach_the_next() {
                         tick.inputs()
                     );
                 }
-                // Nothing of it is left: as from the beginning, or warm from what is finite.
+                // The overflow leaves no trace: the next tick starts cold, or warm from finite values.
                 let next = controller.tick(&mut tick, &x, &[], 500).unwrap();
                 assert!(next.solved, "{sentinel} {place}: {next:?}");
                 for (a, b) in tick.inputs().iter().zip(&inputs) {
@@ -128,7 +129,7 @@ fn a_tick_that_overflows_is_not_solved_and_does_not_reach_the_next() {
     }
 }
 
-/// Zero need not be an input that is allowed.
+/// Zero may be outside the bounds of the inputs.
 #[test]
 fn without_any_iteration_the_inputs_keep_their_bounds() {
     let example = Example::<f32>::new();
@@ -143,9 +144,9 @@ fn without_any_iteration_the_inputs_keep_their_bounds() {
     assert_eq!(tick.inputs(), [0.5; 2]);
 }
 
-/// A NaN must not look like a small residual to whoever differentiates.
+/// A NaN must not count as a small residual in the differentiated system.
 #[test]
-fn an_iterate_of_nan_is_no_stop() {
+fn a_nan_iterate_is_not_a_stop() {
     let example = Example::<f64>::new();
     let params = example.params();
     let inverses = vec![f64::NAN; 48];
@@ -322,7 +323,7 @@ fn bad_input_is_named() {
     }
 }
 
-/// A step so long that the weights overflow: it is not taken, and θ still belongs to the K at hand.
+/// A step so long that the weights overflow is not taken, and θ still matches the current K.
 #[test]
 fn a_step_without_inverse_is_not_taken() {
     let example = Example::<f64>::new();
@@ -354,7 +355,7 @@ fn a_step_without_inverse_is_not_taken() {
         inverted |= tuner.stage() == TunerStage::Inverting;
     }
     assert!(inverted, "the program should be differentiated");
-    // Nor is one from a program that overflows.
+    // Neither is a step from a program that overflows.
     let linear = [1e308; 8];
     let huge = Instance {
         linear: &linear,
@@ -368,7 +369,7 @@ fn a_step_without_inverse_is_not_taken() {
 }
 
 #[test]
-fn a_tuner_in_small_portions_does_what_it_does_at_once_and_stops_sooner() {
+fn a_tuner_in_small_budgets_has_the_same_result_and_stops_sooner() {
     let example = Example::<f64>::new();
     let (start, bounds) = (example.params(), bounds());
     let inverses = example.inverses(&start);
@@ -404,7 +405,7 @@ fn a_tuner_in_small_portions_does_what_it_does_at_once_and_stops_sooner() {
             counts.push(tuner.iterations());
         }
         assert_eq!(tuner.adaptations(), 60);
-        // What it would control with is what θ says.
+        // The parameters used for control are those of θ.
         let mut params = vec![0.0; 39];
         knobs.params(tuner.theta(), &mut params);
         assert_eq!(tuner.phases().params, params);

@@ -1,9 +1,9 @@
-//! A book of known answers: one line of text per case, numbers as the hexadecimal digits of their bits.
+//! File of known answers: one line of text per case, numbers as the hexadecimal digits of their bits.
 //!
-//! `name: key=value key=value …`. Counts are decimal. The name of a case whose values need only agree to a tolerance
-//! begins with `exempt/`, the key of such a value ends with `~`. Nothing here knows the engine.
+//! The format is `name: key=value key=value …`. Counts are decimal. The name of a case whose values need only agree to a
+//! tolerance begins with `exempt/`; the key of such a value ends with `~`. This module does not depend on the engine.
 
-// Shared with the golden tests of `dst-std`; each of them uses a part.
+// Shared with the golden tests of `dst-std`; each uses only a part.
 #![allow(dead_code)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,27 +11,27 @@ use std::fmt::{Display, Write as _};
 use std::fs;
 use std::path::Path;
 
-/// Set, it writes the books anew instead of comparing.
+/// Environment variable that rewrites the files instead of comparing.
 const WRITE: &str = "DST_WRITE_GOLDEN";
 
-/// Mismatches that are printed.
+/// Number of mismatches to print.
 const SHOWN: usize = 20;
 
-/// What a case is exempt by, in double and in single precision.
+/// Tolerances of exempt cases, in double and in single precision.
 const EXEMPT: [f64; 2] = [1e-12, 1e-5];
 
-/// Values that are worse conditioned than [`EXEMPT`] allows: the beginning of the case, the key, and the tolerance. N* of the tuner in
-/// single precision is read from residuals of 1e-4 between numbers of order 1: one unit in the last place of the data moves it by up to
-/// 5e-5.
+/// Values that are worse conditioned than [`EXEMPT`] allows: the beginning of the case, the key, and the tolerance. N* of the
+/// tuner in single precision depends on residuals of 1e-4 between numbers of order 1: one unit in the last place of the data
+/// changes it by up to 5e-5.
 const ILL_CONDITIONED: [(&str, &str, f64); 1] = [("exempt/f32/tuner/", "steps", 5e-5)];
 
-/// A floating point number with its bits.
+/// Floating-point number with its bits.
 pub(crate) trait Number: Copy {
-    /// The name of its type.
+    /// Name of its type.
     const NAME: &'static str;
-    /// The numbers of a list, as they stand in a book.
+    /// List of numbers in the format of the file.
     fn list(numbers: &[Self]) -> Value;
-    /// The bits of one, from the least significant byte on.
+    /// Bits of one number, least significant byte first.
     fn bytes(self) -> [u8; 8];
 }
 
@@ -55,12 +55,12 @@ impl Number for f64 {
     }
 }
 
-/// What stands behind a key.
+/// Value of a key.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    /// A word, which must be the same.
+    /// Word that must be the same.
     Word(String),
-    /// A hash of bits, which is compared only where bits are.
+    /// Hash of bits, compared only in a bitwise comparison.
     Hash(u64),
     /// Counts of evaluations, none of which may grow; a single number stands for a list of equal ones.
     Work(Vec<usize>),
@@ -70,14 +70,14 @@ pub(crate) enum Value {
     Double(Vec<f64>),
 }
 
-/// The values in a list, in a form for all of them.
+/// Formats every value of a list and joins them with commas.
 fn joined<T>(list: &[T], each: impl Fn(&T) -> String) -> String {
     let words: Vec<String> = list.iter().map(each).collect();
     words.join(",")
 }
 
 impl Value {
-    /// As it stands in the file. The bits of a NaN say nothing.
+    /// Text in the file. All NaNs are written alike.
     fn text(&self) -> String {
         match self {
             Self::Word(word) => word.clone(),
@@ -97,7 +97,7 @@ impl Value {
         }
     }
 
-    /// The numbers in a text of this kind; `None` where there are none.
+    /// Numbers in a text of this kind; `None` if there are none.
     fn numbers(&self, text: &str) -> Option<Vec<f64>> {
         let words = text.split(',').filter(|word| !word.is_empty());
         let number = |word: &str| match (self, word) {
@@ -113,7 +113,7 @@ impl Value {
         words.map(number).collect()
     }
 
-    /// May this stand where `stored` did? Values are close where `tolerance` says how much, and the same bits elsewhere.
+    /// True if this value may replace `stored`: values are close if there is a `tolerance`, and have the same bits otherwise.
     fn may_follow(&self, stored: &str, tolerance: Option<[f64; 2]>) -> bool {
         let text = self.text();
         if text == stored {
@@ -128,14 +128,14 @@ impl Value {
             (Self::Double(_), Some([double, _])) => double,
             (_, Some([_, single])) => single,
         };
-        // Relative to the largest entry: a gradient is as good as its length.
+        // Relative to the largest entry: the error of a gradient is relative to its length.
         let size = old.iter().fold(0.0_f64, |size, v| size.max(v.abs()));
         let near =
             |(n, o): (&f64, &f64)| (n.is_nan() && o.is_nan()) || (n - o).abs() <= close * size;
         new.len() == old.len() && new.iter().zip(&old).all(near)
     }
 
-    /// Both, for people.
+    /// Both values, for a readable message.
     fn difference(&self, stored: &str) -> String {
         let text = self.text();
         let mut shown = format!("expected {stored}, found {text}");
@@ -148,7 +148,7 @@ impl Value {
     }
 }
 
-/// Is no count larger than before? A single one stands for equal ones.
+/// True if no count is larger than before. A single one stands for equal ones.
 fn no_more(new: &[f64], old: &[f64]) -> bool {
     let long = new.len().max(old.len());
     let fits = |list: &[f64]| list.len() == long || list.len() == 1;
@@ -164,7 +164,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// A case without entries yet.
+    /// Case without entries.
     pub(crate) fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -172,23 +172,23 @@ impl Line {
         }
     }
 
-    /// The case with one entry more.
+    /// Adds an entry to the case.
     pub(crate) fn with(mut self, key: &'static str, value: Value) -> Self {
         self.entries.push((key, value));
         self
     }
 
-    /// The case with a count or a word more, which must stay the same.
+    /// Adds a count or a word that must stay the same.
     pub(crate) fn word(self, key: &'static str, word: &dyn Display) -> Self {
         self.with(key, Value::Word(word.to_string()))
     }
 
-    /// The case with numbers more. Those whose key ends with `~` need only agree to the tolerance of what is exempt.
+    /// Adds numbers. Those with a key that ends with `~` need only agree to the tolerance of exempt values.
     pub(crate) fn numbers<S: Number>(self, key: &'static str, numbers: &[S]) -> Self {
         self.with(key, S::list(numbers))
     }
 
-    /// The case with the hash (FNV-1a) of all bits of a long vector more.
+    /// Adds the hash (FNV-1a) of all bits of a long vector.
     pub(crate) fn hash<S: Number>(self, key: &'static str, numbers: &[S]) -> Self {
         let bytes = numbers.iter().flat_map(|number| number.bytes());
         let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -197,7 +197,7 @@ impl Line {
         self.with(key, Value::Hash(hash))
     }
 
-    /// The case with counts of evaluations more.
+    /// Adds counts of evaluations.
     pub(crate) fn work(self, key: &'static str, counts: impl IntoIterator<Item = usize>) -> Self {
         self.with(key, Value::Work(counts.into_iter().collect()))
     }
@@ -209,30 +209,30 @@ impl Line {
     }
 }
 
-/// All cases that were computed.
+/// All computed cases.
 #[derive(Debug, Default)]
 pub(crate) struct Book {
     lines: Vec<Line>,
-    /// What was found to be wrong without looking at the file.
+    /// Faults found without the file.
     faults: Vec<String>,
 }
 
 impl Book {
-    /// Takes down a case.
+    /// Adds a case.
     pub(crate) fn add(&mut self, line: Line) {
         self.lines.push(line);
     }
 
-    /// Takes down what must not be.
+    /// Adds a fault.
     pub(crate) fn fault(&mut self, what: impl Into<String>) {
         self.faults.push(what.into());
     }
 
-    /// Compares with the file, or writes it. Lines that do not begin with `prefix` are not of this book: another machine's.
-    /// Where the file has none that do, the lines of one other machine are compared, `loose` instead of bit by bit.
+    /// Compares with the file, or writes it. Lines that do not begin with `prefix` belong to another machine and are ignored. If
+    /// the file has no line with it, the lines of one other machine are compared, with tolerance `loose` instead of bit by bit.
     ///
     /// # Panics
-    /// If there is a mismatch, if a case is missing in the file or too many, and after writing the file.
+    /// Panics if there is a mismatch, if a case is missing or superfluous in the file, and after writing the file.
     pub(crate) fn check(self, path: &Path, prefix: &str, loose: [f64; 2]) {
         let stored = fs::read_to_string(path).unwrap_or_default();
         if std::env::var_os(WRITE).is_some() {
@@ -275,7 +275,7 @@ impl Book {
         );
     }
 
-    /// Writes the file: the lines of other machines stay.
+    /// Writes the file; the lines of other machines are kept.
     fn write(&self, path: &Path, stored: &str, prefix: &str) -> ! {
         assert!(self.faults.is_empty(), "{:?}", self.faults);
         let others = stored.lines().filter(|line| !line.starts_with(prefix));
@@ -315,7 +315,7 @@ fn compare(line: &Line, stored: &str, loose: Option<[f64; 2]>, faults: &mut Vec<
     }
 }
 
-/// The instruction set that dense kernels choose on this machine: their sums are grouped by the width of its vectors.
+/// Instruction set that dense kernels choose on this machine: their sums are grouped by its vector width.
 pub(crate) fn instruction_set() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,4 +1,4 @@
-//! What is asked: integrators, crossings, modes, slots and precisions over models with known answers, then methods, losses,
+//! List of cases: integrators, crossings, modes, slots and precisions over models with known answers, then methods, losses,
 //! windows, forward runs and adaptation.
 
 use dst_models::{
@@ -39,15 +39,15 @@ fn in_precision<S: Real>(book: &mut Book) {
     maps::<S>(book);
 }
 
-/// A list of literals.
+/// List of literals.
 fn lit<S: Scalar, const N: usize>(values: [f64; N]) -> [S; N] {
     values.map(S::from_f64)
 }
 
-/// A question that is open but for the request.
+/// Problem that is complete except for the request.
 type Ask<'a, S> = &'a dyn Fn(&Request) -> Result<Answer<S>, String>;
 
-/// A case with all of an answer but where it ended and what it took.
+/// Case with all fields of an answer except the final state and the evaluations.
 fn line<S: Real>(name: &str, answer: &Result<Answer<S>, String>) -> Line {
     let line = Line::new(name);
     match answer {
@@ -74,7 +74,7 @@ fn line<S: Real>(name: &str, answer: &Result<Answer<S>, String>) -> Line {
     }
 }
 
-/// The case with the state at the end more.
+/// Adds the final state to the case.
 fn end<S: Real>(line: Line, answer: &Result<Answer<S>, String>) -> Line {
     match answer {
         Err(_) => line,
@@ -86,7 +86,7 @@ fn text<S: Real>(answer: &Result<Answer<S>, String>) -> String {
     format!("{:?}", end(line("", answer), answer))
 }
 
-/// The evaluations of every number of slots, without and with records; an answer that is none of `allowed` is a fault.
+/// Evaluations for every number of slots, without and with records; an answer that is not in `allowed` is a fault.
 fn every_slot_count<S: Real>(
     book: &mut Book,
     name: &str,
@@ -117,7 +117,7 @@ fn every_slot_count<S: Real>(
     work
 }
 
-/// A case with what it took: for 1, 2, 3, 7 and N + 1 slots, each without and with records.
+/// Adds the evaluations to the case: for 1, 2, 3, 7 and N + 1 slots, each without and with records.
 fn with_work(line: Line, [rates, pullbacks, pushforwards]: [Vec<usize>; 3]) -> Line {
     line.work("rate", rates)
         .work("pull", pullbacks)
@@ -131,7 +131,7 @@ fn one_mode<S: Real>(book: &mut Book, name: &str, request: Request, ask: Ask<'_,
     let work = every_slot_count(book, name, request, ask, std::slice::from_ref(&same));
     let mut line = line(name, &answer);
     if request.mode == Mode::Tangent {
-        // The end is that of the other mode, and is not written again.
+        // The final state is that of the other mode, and is not written again.
         let adjoint = ask(&Request {
             mode: Mode::Adjoint,
             ..request
@@ -147,7 +147,7 @@ fn one_mode<S: Real>(book: &mut Book, name: &str, request: Request, ask: Ask<'_,
     same
 }
 
-/// Both modes, and what the engine chooses by itself: that is one of the two.
+/// Both modes, and the automatic choice of the engine, which must be one of the two.
 fn every_mode<S: Real>(book: &mut Book, name: &str, request: Request, ask: Ask<'_, S>) {
     let mode = |mode| Request { mode, ..request };
     let [adjoint, tangent, auto] =
@@ -176,7 +176,7 @@ fn every_crossing<S: Real>(book: &mut Book, name: &str, request: Request, ask: A
     }
 }
 
-/// A problem: where a run starts and ends.
+/// Problem: start and end of a run.
 #[derive(Clone, Copy)]
 struct Problem<const D: usize, const P: usize> {
     h: f64,
@@ -184,11 +184,11 @@ struct Problem<const D: usize, const P: usize> {
     x0: [f64; D],
     epsilon: f64,
     t0: f64,
-    /// Are the states positions, then velocities, as the symplectic method wants them?
+    /// True if the states are positions, then velocities, as the symplectic method requires.
     positions: bool,
 }
 
-/// A flow with every integrator that can run it, and its Euler step as a map.
+/// Flow with every integrator that can run it, and its Euler step as a map.
 fn flow<S: Real, F, const D: usize, const P: usize>(
     book: &mut Book,
     name: &str,
@@ -340,7 +340,7 @@ fn flows<S: Real>(book: &mut Book) {
     }
 }
 
-/// A system with a tape, four states and three parameters.
+/// System with a tape, four states and three parameters.
 fn random(book: &mut Book) {
     let numbers = [0.3, -0.8, 0.5, 0.9, -0.2, -0.6, 0.1];
     let system = RandomSystem::new(4, 3, &numbers);
@@ -353,7 +353,7 @@ fn random(book: &mut Book) {
         positions: false,
     };
     integrators::<f64, 4, 3>(book, "random", &system, problem, Request::PLAIN);
-    // With springs, and positions on which velocities act.
+    // With springs: positions driven by velocities.
     let mut springs = system;
     springs.matrix[8] = 1.0;
     springs.matrix[13] = 1.2;
@@ -377,7 +377,7 @@ fn bowl<S: Scalar>() -> Quadratic<S, 2> {
     }
 }
 
-/// Each criterion with the crossings that it is asked with.
+/// Each criterion with its crossings.
 const CRITERIA: [(&str, Optimality, &[Crossing]); 3] = [
     (
         "squared",
@@ -388,7 +388,7 @@ const CRITERIA: [(&str, Optimality, &[Crossing]); 3] = [
     ("value", Optimality::Value, &[Crossing::Hermite]),
 ];
 
-/// A method in its iteration, h = 1, in every mode.
+/// Method with its classical iteration, h = 1, in every mode.
 fn method<S: Real>(
     book: &mut Book,
     name: &str,
@@ -412,7 +412,7 @@ fn method<S: Real>(
     }
 }
 
-/// Every method over one objective of two variables, from (x, y). `epsilons` are for the criteria in turn.
+/// Every method on one objective of two variables, from (x, y). `epsilons` are for the criteria in turn.
 fn methods_on<S: Real>(
     book: &mut Book,
     name: &str,
@@ -454,7 +454,7 @@ fn methods<S: Real>(book: &mut Book) {
     let logistic = Logistic::<S, 2, 4>::sample();
     let epsilons = [1e-2, 1e-1, 2.5];
     methods_on::<S>(book, "logistic", &logistic, [1.0, -0.7], 0.3, epsilons);
-    // A schedule that depends on time, and a box in which both kinds of bounds hold.
+    // A schedule that depends on time, and a box in which both kinds of bounds are active.
     let (lower, upper) = (lit::<S, 2>([0.2, -1.0]), lit::<S, 2>([2.0, 2.0]));
     for ((criterion, optimality, crossings), [scheduled, boxed]) in
         CRITERIA
@@ -479,7 +479,7 @@ fn methods<S: Real>(book: &mut Book) {
     }
 }
 
-/// Weights of a running loss, with the time's: everywhere, growing, at two steps alone; with a stop and without.
+/// Weights of a running loss and of the time: everywhere, growing, at two steps only; with and without a stop.
 const LOSSES: [(&str, Loss); 4] = [
     (
         "even",
@@ -575,7 +575,7 @@ fn losses<S: Real>(book: &mut Book) {
         ask("adam/rosenbrock", request, &|r| {
             solve(Euler::new(S::ONE), tenth, &adam, &adam_theta, &adam_x0, r)
         });
-        // Without a stop there is a gradient if time does not count, and an error if it does.
+        // Without a stop there is a gradient if time has no weight, and otherwise an error.
         let limited = Request {
             max_steps: 23,
             ..request
@@ -681,7 +681,7 @@ fn edges<S: Real>(book: &mut Book) {
         let epsilon = S::ONE - few * S::from_f64(3.0);
         solve(Euler::new(few), epsilon, &decay, &[S::ONE], &[S::ONE], r)
     });
-    // The limit is the very step of the stop.
+    // The limit is exactly the step of the stop.
     let x0 = lit([1.0, 1.0]);
     let found = solve(
         Euler::new(h),
@@ -700,7 +700,7 @@ fn edges<S: Real>(book: &mut Book) {
     });
 }
 
-/// How a run stands after every portion, one line each.
+/// State of a run after every budget, one line each.
 fn standings<S: Real>(book: &mut Book, name: &str, seen: Result<Vec<Standing<S>>, String>) {
     let seen = match seen {
         Ok(seen) => seen,
@@ -750,7 +750,7 @@ fn forwards<S: Real>(book: &mut Book) {
     for (what, seen) in ["euler", "rk4", "map"].iter().zip(run(9)) {
         standings(book, &name(&format!("{what}/spiral")), seen);
     }
-    // However it is cut, it ends the same.
+    // The end does not depend on the budgets.
     for (i, cut) in run(9).into_iter().enumerate() {
         for portion in [1, 7, usize::MAX] {
             let last = |seen: &Result<Vec<Standing<S>>, String>| {
@@ -782,7 +782,7 @@ fn forwards<S: Real>(book: &mut Book) {
     standings(book, &name("heavy-ball/bowl"), seen);
 }
 
-/// Its name, the objective, where to start, and α, η and the descent that triggers.
+/// Name, objective, starting point, and (α, η, triggering descent).
 type Adaptable<'a, S> = (&'a str, &'a dyn Objective<S>, &'a [S], [f64; 3]);
 
 fn adaptations<S: Real>(book: &mut Book) {
@@ -839,7 +839,7 @@ fn trace<S: Real>(book: &mut Book, name: &str, seen: &[Adapted<S>]) {
     }
 }
 
-/// The systems that become maps.
+/// Systems that became maps.
 fn maps<S: Real>(book: &mut Book) {
     let crossings = [Crossing::Paper, Crossing::Interpolated, Crossing::Hermite];
     let program = Program::example(S::from_f64);
@@ -876,7 +876,7 @@ fn maps<S: Real>(book: &mut Book) {
             decrease(ball, S::ONE, S::from_f64(1e-2), &theta, &x0, r)
         });
     }
-    // J itself as a running loss, over a fixed number of iterations; and together with the time.
+    // J itself as a running loss, over a fixed number of iterations, and together with the time.
     for (what, loss) in LOSSES {
         let never = Request {
             loss: Some(loss),
@@ -887,7 +887,7 @@ fn maps<S: Real>(book: &mut Book) {
             max_steps: 500,
             ..never
         };
-        // Without a stop time must not count.
+        // Without a stop, time must have zero weight.
         let limit = (loss.time == 0.0).then_some((never, "limit"));
         for (request, kind) in limit.into_iter().chain([(stops, "stop")]) {
             let name = |solver: &str| name(&format!("{solver}/loss/{what}/{kind}"));

@@ -1,5 +1,5 @@
-//! The only place that knows the engine: a request in, an answer out. To port the golden test to another engine, change this
-//! file alone.
+//! The only module that depends on the engine: it turns a request into an answer. To port the golden test to another engine,
+//! change only this file.
 
 use dst_core::adapt::{
     AdamOla, GuardedConfig, GuardedOla, NewtonConfig, NewtonOla, OlaConfig, OlaStatus, Window,
@@ -25,18 +25,18 @@ pub(crate) use dst_core::{
 
 use crate::program::{Program, STAGES};
 
-/// How the gradient is computed.
+/// Method by which the gradient is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// A backward sweep.
     Adjoint,
     /// Directions carried forward.
     Tangent,
-    /// Whichever the engine takes to be cheaper.
+    /// The mode that the engine estimates to be cheaper.
     Auto,
 }
 
-/// A running loss Σ w_k f(x_k) + μ·T.
+/// Running loss Σ w_k f(x_k) + μ·T.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loss {
     /// w_k
@@ -45,31 +45,31 @@ pub(crate) struct Loss {
     pub(crate) time: f64,
 }
 
-/// What is asked of a run.
+/// Request for a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// How the stopping time is read off the last step.
+    /// Definition of the stopping time within the last step.
     pub(crate) crossing: Crossing,
-    /// How the gradient is computed.
+    /// Method by which the gradient is computed.
     pub(crate) mode: Mode,
     /// Checkpoint slots.
     pub(crate) slots: usize,
-    /// Do the slots have room for the records of the steps?
+    /// True if the slots have room for the records of the steps.
     pub(crate) keep_records: bool,
-    /// Is the gradient with respect to x0 left out?
+    /// True if the gradient with respect to x0 is left out.
     pub(crate) theta_only: bool,
-    /// The running loss; none, and T alone is differentiated.
+    /// Running loss; if there is none, only T is differentiated.
     pub(crate) loss: Option<Loss>,
-    /// The backward sweep covers this many of the last steps only.
+    /// Number of last steps that the backward sweep covers.
     pub(crate) window: Option<usize>,
-    /// The step limit.
+    /// Step limit.
     pub(crate) max_steps: usize,
-    /// The time at which the run starts.
+    /// Start time of the run.
     pub(crate) t0: f64,
 }
 
 impl Request {
-    /// Adjoint, one slot, no records, exact crossing, at most 5000 steps from t = 0.
+    /// Default request: adjoint, one slot, no records, exact crossing, at most 5000 steps from t = 0.
     pub(crate) const PLAIN: Self = Self {
         crossing: Crossing::Interpolated,
         mode: Mode::Adjoint,
@@ -83,7 +83,7 @@ impl Request {
     };
 }
 
-/// A stop, as the crossing reads it.
+/// Stop, as determined by the crossing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stop<S> {
     /// T
@@ -92,30 +92,30 @@ pub(crate) struct Stop<S> {
     pub(crate) steps: S,
     /// dT/dε
     pub(crate) epsilon: S,
-    /// How far J falls, in rounding errors.
+    /// Decrease of J, in rounding errors.
     pub(crate) rounding: S,
-    /// How steeply the flow crosses the level set.
+    /// Steepness of the crossing.
     pub(crate) transversality: S,
 }
 
-/// What a differentiated run gives.
+/// Result of a differentiated run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer<S> {
     /// N
     pub(crate) steps: usize,
-    /// None where the stopping time has no part in the objective.
+    /// `None` if the stopping time is not part of the objective.
     pub(crate) stop: Option<Stop<S>>,
-    /// The gradient by θ.
+    /// Gradient with respect to θ.
     pub(crate) theta: Vec<S>,
-    /// The gradient by x0.
+    /// Gradient with respect to x0.
     pub(crate) x0: Vec<S>,
-    /// The state at the end.
+    /// Final state.
     pub(crate) state: Vec<S>,
-    /// Rates, pullbacks, pushforwards.
+    /// Number of rates, pullbacks and pushforwards.
     pub(crate) evaluations: [usize; 3],
 }
 
-/// An error in words without spaces.
+/// Name of an error, without spaces.
 fn name(error: Error) -> String {
     match error {
         Error::NotStopped { steps } => format!("not-stopped-{steps}"),
@@ -127,7 +127,7 @@ fn name(error: Error) -> String {
     }
 }
 
-/// Runs until J ≤ ε and differentiates what the request asks for.
+/// Runs until J ≤ ε and differentiates the requested quantity.
 pub(crate) fn solve<S, I, Y>(
     integrator: I,
     epsilon: S,
@@ -163,7 +163,7 @@ fn plan<S: Scalar, I: Integrator<S>>(integrator: I, epsilon: S, request: &Reques
     }
 }
 
-/// One copy per scalar and integrator: systems come as trait objects.
+/// One copy per scalar and integrator: systems are passed as trait objects.
 fn differentiate<S, I>(
     plan: Plan<S, I>,
     system: &dyn System<S>,
@@ -205,7 +205,7 @@ fn answer<S: Scalar>(found: &Gradient<'_, S>) -> Answer<S> {
             steps: stop.steps,
             epsilon: stop.epsilon_gradient,
             rounding: stop.condition.rounding,
-            // The old engine wrote 1 where the transversality is not known: in the tangent mode.
+            // The old engine wrote 1 for an unknown transversality, that is, in the tangent mode.
             transversality: if work.pushforward > 0 && stop.condition.transversality.is_nan() {
                 S::ONE
             } else {
@@ -219,7 +219,7 @@ fn answer<S: Scalar>(found: &Gradient<'_, S>) -> Answer<S> {
     }
 }
 
-/// Where a forward run stands after a portion.
+/// State of a forward run after one budget.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Standing<S> {
     /// `running`, `reached` or `limit`.
@@ -234,7 +234,7 @@ pub(crate) struct Standing<S> {
     pub(crate) previous: S,
     /// x_k
     pub(crate) state: Vec<S>,
-    /// The visited iterate with the least J.
+    /// Visited iterate with the least J.
     pub(crate) best: Vec<S>,
     /// Its J.
     pub(crate) best_criterion: S,
@@ -253,8 +253,8 @@ fn standing<S: Scalar>(status: &'static str, now: Iterate<'_, S>) -> Standing<S>
     }
 }
 
-/// Runs without a gradient, this many steps at a time: how it stands after each portion. Of the request, only the limit and the start
-/// count.
+/// Runs without a gradient, this many steps at a time, and returns the state after each call. Of the request, only the limit and
+/// the start are used.
 pub(crate) fn forward<S, I, Y>(
     integrator: I,
     epsilon: S,
@@ -310,7 +310,7 @@ pub(crate) fn admm<S: Scalar>(
     solve(Map, S::ZERO, &system, knobs, &start, request)
 }
 
-/// The tuner on one program, observed `times` times, `portion` operations per call: N* and θ after each.
+/// Runs the tuner on one program, observed `times` times, with `portion` operations per call: N* and θ after each.
 pub(crate) fn tuner<S: Scalar>(
     program: &Program<S>,
     switches: &[usize],
@@ -329,7 +329,7 @@ pub(crate) fn tuner<S: Scalar>(
     let theta = vec![S::ZERO; knobs.len()];
     let mut memory = vec![S::ZERO; Tuner::len(&qp, &knobs, slots)];
     let mut marks = vec![Mark::EMPTY; slots];
-    // The tuner looks at the sizes, C, the switches and the tolerance alone.
+    // The tuner only uses the sizes, C, the switches and the tolerance.
     let controller = Controller {
         shape,
         states: 2,
@@ -368,7 +368,7 @@ pub(crate) fn momentum<S: Scalar>(
     solve(Map, S::ZERO, &system, theta, &start, request)
 }
 
-/// A method run by Euler with step h until f hardly falls any more. The state at the start is followed by f(x_{−1}).
+/// Runs a method by Euler with step h until f hardly decreases any more. The initial state is followed by f(x_{−1}).
 pub(crate) fn decrease<S: Scalar, Y: System<S>>(
     inner: Y,
     h: S,
@@ -378,7 +378,7 @@ pub(crate) fn decrease<S: Scalar, Y: System<S>>(
     request: &Request,
 ) -> Result<Answer<S>, String> {
     let system = Decrease::new(inner, h);
-    // Time is counted in steps of length h.
+    // Time in units of steps of length h.
     let mut answer = solve(Map, epsilon, &system, theta, x0, request)?;
     if let Some(stop) = &mut answer.stop {
         stop.time *= h;
@@ -415,10 +415,10 @@ fn tolerance<S: Scalar>() -> Tolerance<S> {
     }
 }
 
-/// An algorithm that adapts its learning rate.
+/// Algorithm that adapts its learning rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ola {
-    /// Adam-OLA, with η and the descent that triggers.
+    /// Adam-OLA, with η and the triggering descent.
     Adam {
         /// η
         eta: f64,
@@ -429,7 +429,7 @@ pub(crate) enum Ola {
     Guarded,
     /// N-OLA
     Newton,
-    /// Adam-OLA by the exact sensitivity of a window of this many steps.
+    /// Adam-OLA with the exact sensitivity of a window of this many steps.
     Windowed {
         /// η
         eta: f64,
@@ -440,23 +440,23 @@ pub(crate) enum Ola {
     },
 }
 
-/// Where an adaptive run stands.
+/// State of an adaptive run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Adapted<S> {
-    /// Iterations so far.
+    /// Number of iterations so far.
     pub(crate) iterations: usize,
-    /// Adaptations so far.
+    /// Number of adaptations so far.
     pub(crate) adaptations: usize,
-    /// The learning rate and f.
+    /// Learning rate and f.
     pub(crate) alpha_f: [S; 2],
     /// x
     pub(crate) state: Vec<S>,
-    /// ∂N/∂α over the last window, where there is one.
+    /// ∂N/∂α over the last window, if there is one.
     pub(crate) sensitivity: Option<S>,
 }
 
-/// Adapts from `alpha`, by portions of this many iterations (for windows: by this many windows of at most 60 iterations): how it
-/// stands after each.
+/// Adapts from `alpha`, this many iterations per call (for windows: this many windows of at most 60 iterations), and returns the
+/// state after each call.
 pub(crate) fn adapt<S: Scalar>(
     ola: Ola,
     objective: &dyn Objective<S>,
@@ -466,7 +466,7 @@ pub(crate) fn adapt<S: Scalar>(
 ) -> Result<Vec<Adapted<S>>, String> {
     let alpha = S::from_f64(alpha);
     let config = |eta, descent| OlaConfig::new(alpha, S::from_f64(eta), S::from_f64(descent));
-    // The three that run by themselves have the same methods, but no trait in common.
+    // The three independent types have the same methods, but no common trait.
     macro_rules! trace {
         ($made:ident, $config:expr) => {{
             let mut memory = vec![S::ZERO; $made::memory_len(&objective)];
@@ -526,7 +526,7 @@ pub(crate) fn adapt<S: Scalar>(
     }
 }
 
-/// A driven, damped spring with position and velocity: everything that an integrator can meet, time included.
+/// Driven, damped spring with position and velocity, which covers every feature of an integrator, time included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Driven;
 
@@ -559,7 +559,7 @@ impl<S: Scalar> Formula<S, 2, 2> for Driven {
     }
 }
 
-/// A spiral whose criterion rises and falls: the best iterate is kept again and again.
+/// Spiral whose criterion rises and falls, so that the best iterate is saved repeatedly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spiral;
 

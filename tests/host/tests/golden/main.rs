@@ -1,10 +1,10 @@
-//! The bits of every known answer, as the engine gave them before it was redrawn.
+//! Bits of every known answer, as computed by the engine before its redesign.
 //!
-//! `engine` alone knows the engine; `cases` says what is asked of it; `book` compares with `golden.txt`. With
-//! `DST_WRITE_GOLDEN=1` the file is written anew.
+//! Only `engine` depends on the engine; `cases` lists the requests; `book` compares with `golden.txt`. With `DST_WRITE_GOLDEN=1`
+//! the file is rewritten.
 //!
-//! Exempt from having the same bits are the systems that become maps: their values agree to 1e-12 (1e-5 in single precision).
-//! Sums of losses are not recorded. Evaluations may become fewer.
+//! The systems that became maps are exempt from bit identity: their values agree to 1e-12 (1e-5 in single precision). Sums of
+//! losses are not recorded. Evaluations may become fewer.
 
 mod book;
 mod cases;

@@ -1,13 +1,13 @@
-//! A small quadratic program for the solvers of `mpc`: a double integrator with one input, position and velocity bounded,
-//! four stages, two blocks, not symmetric. Plain data.
+//! Small quadratic program for the solvers of `mpc`: a double integrator with one input, bounded position and velocity, four
+//! stages, two blocks, not symmetric. Plain data.
 
 /// Stages of the horizon.
 pub(crate) const STAGES: usize = 4;
 
-/// Where the phases of the knobs change.
+/// Iterations at which the phases of the knobs change.
 pub(crate) const SWITCHES: [usize; 2] = [3, 7];
 
-/// The sizes and matrices of a program and the data of one tick.
+/// Sizes and matrices of a program and the data of one tick.
 #[derive(Clone, Debug)]
 pub(crate) struct Program<S> {
     /// Inputs per stage.
@@ -16,7 +16,7 @@ pub(crate) struct Program<S> {
     pub(crate) outputs: usize,
     /// Stages of the horizon.
     pub(crate) stages: usize,
-    /// Independent copies.
+    /// Number of independent copies.
     pub(crate) blocks: usize,
     /// H
     pub(crate) hessian: Vec<S>,
@@ -31,7 +31,7 @@ pub(crate) struct Program<S> {
 }
 
 impl<S> Program<S> {
-    /// The program with bounded outputs, each number through `number`.
+    /// Program with bounded outputs; `number` converts each number.
     pub(crate) fn example(number: impl Fn(f64) -> S) -> Self {
         let h = 0.3;
         let hessian = (0..STAGES * STAGES).map(|k| {
@@ -69,7 +69,7 @@ impl<S> Program<S> {
         }
     }
 
-    /// The same with bounds on the inputs alone.
+    /// Program with bounds on the inputs only.
     pub(crate) fn boxed(number: impl Fn(f64) -> S) -> Self {
         Self {
             outputs: 0,
@@ -80,7 +80,7 @@ impl<S> Program<S> {
         }
     }
 
-    /// The knobs R and α of three phases that differ.
+    /// Knobs R and α of three different phases.
     pub(crate) fn knobs(number: impl Fn(f64) -> S) -> Vec<S> {
         let phase = |p: usize| {
             let weights = (0..12).map(move |i| 1.0 + 0.15 * i as f64 + 0.4 * p as f64);

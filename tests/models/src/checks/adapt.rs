@@ -1,4 +1,4 @@
-//! Online adaptation: Algorithm 2 transcribed once more, and the window against it.
+//! Online adaptation: an independent transcription of Algorithm 2, and the windowed adaptation compared with it.
 
 use dst_core::adapt::{AdamOla, OlaConfig, Window, WindowedOla};
 use dst_core::solve::Workspace;
@@ -108,7 +108,7 @@ pub(super) fn window_of_one_step_is_adam_ola<S: Scalar>(out: &mut Outcome) {
     }
 }
 
-/// N is about a constant over α for small steps: dN/dα ≈ −N/α over the whole window.
+/// For small steps N is about a constant divided by α, so dN/dα ≈ −N/α over the whole window.
 pub(super) fn long_window<S: Scalar>(out: &mut Outcome) {
     let x0 = lit([1.0, -0.7]);
     let (mut z, mut room) = ([S::ZERO; 6], Room::new());
@@ -129,7 +129,7 @@ pub(super) fn long_window<S: Scalar>(out: &mut Outcome) {
     out.holds("a long window", steps > 10);
     out.near("dN/dalpha", sensitivity, -(steps as f64) / 0.01, [0.3; 2]);
     out.holds("eta = 0", ola.alpha() == alpha);
-    // A window left open goes on.
+    // A window left open continues.
     let open = ola.advance(2, &mut room);
     out.holds("open", open == Ok(Window::Open { steps: 2 }));
     out.numbers(ola.state());

@@ -1,4 +1,4 @@
-//! Every crossing against closed forms.
+//! Every crossing compared with closed forms.
 
 use dst_core::system::Derived;
 use dst_core::{Crossing, Euler, Mode, Scalar};

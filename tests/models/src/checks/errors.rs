@@ -1,4 +1,4 @@
-//! Misuse: each gets its error.
+//! Misuse: every case returns its own error.
 
 use dst_core::checkpoint::{Mark, Slots, Store, StoreFault};
 use dst_core::solve::{Borrowed, Cursor};
@@ -31,7 +31,7 @@ pub(super) fn wrong_lengths<S: Scalar>(out: &mut Outcome) {
     out.error("theta", long, length(Argument::Theta, 1, 2));
     let short = gradient(plan(), &flow(), &theta[..1], &x0[..1], 4);
     out.error("x0", short, length(Argument::X0, 2, 1));
-    // RK4 keeps three stage states twice: 13 rows of two.
+    // RK4 needs three stage states in each of two records: 13 rows of two numbers.
     let (mut rows, mut params) = ([S::ZERO; 26], [S::ZERO; 2]);
     let (mut marks, mut slots) = ([Mark::EMPTY; 3], [S::ZERO; 6]);
     let mut attempt = |r: usize, p: usize, s: usize| {
@@ -107,7 +107,7 @@ pub(super) fn flat_crossing<S: Scalar>(out: &mut Outcome) {
         let flat = matches!(slow, Err(Error::FlatCrossing { .. }));
         out.holds("flat", flat);
     }
-    // J rises at x_N although it fell over the step: the slope points the wrong way.
+    // J rises at x_N although it fell over the step: the slope has the wrong sign.
     let bounce = dst_core::formula!(|_theta: 1, x: 1, _t| [1.0 + x[0] * 0.0], |x| x[0] * x[0]);
     let plan = Euler::new(S::ONE)
         .until(S::from_f64(0.05))
@@ -116,7 +116,7 @@ pub(super) fn flat_crossing<S: Scalar>(out: &mut Outcome) {
     out.error("rising", found, Error::FlatCrossing { step: 1 });
 }
 
-/// x′ = −x with the derivatives that it says it has.
+/// x′ = −x with declared derivatives only.
 struct Opaque(Cost);
 
 impl<S: Scalar> System<S> for Opaque {
@@ -155,7 +155,7 @@ pub(super) fn missing_derivatives<S: Scalar>(out: &mut Outcome) {
     out.error("no pullback", adjoint, Error::NoPullback);
 }
 
-/// One slot that works this many times.
+/// Slot that fails after this many operations.
 struct Tired<S> {
     kept: [S; 2],
     left: usize,
@@ -203,7 +203,7 @@ pub(super) fn failing_store<S: Scalar>(out: &mut Outcome) {
     };
     out.count(steps);
     out.count(left);
-    // It fails at the first save, the first load, and the last.
+    // Fails at the first save, the first load, and the last.
     for fail in [0, 1, 10_000 - left - 1] {
         let broken = attempt(fail);
         out.error("broken", broken, Error::Store { slot: 0 });

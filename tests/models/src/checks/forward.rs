@@ -1,4 +1,4 @@
-//! The forward run: N, the iterate, the limit, and what happens beyond the numbers.
+//! Forward run: N, the iterate, the limit, and overflow.
 
 use dst_core::system::Derived;
 use dst_core::{Error, Euler, Scalar, Status, System};
@@ -44,7 +44,7 @@ pub(super) fn stops_at_the_first_small_criterion<S: Scalar>(out: &mut Outcome) {
 }
 
 pub(super) fn limit_and_best_iterate<S: Scalar>(out: &mut Outcome) {
-    // A spring that swings through its best point and out again.
+    // Undamped spring that passes its best point and moves away again.
     let swing = dst_core::formula!(|_theta: 1, x: 2, _t| [-x[1], x[0] + 0.0], |x| x[0] * x[0]);
     let system: &dyn System<S> = &swing;
     let (theta, x0) = ([S::ZERO], lit([1.0, 0.0]));

@@ -1,4 +1,4 @@
-//! The elementary functions: the same bits everywhere, or nothing else is.
+//! Elementary functions: all other results depend on their bits.
 
 use dst_core::Scalar;
 

@@ -1,4 +1,4 @@
-//! User code that returns NaN or infinity, from any call: an error, never a gradient.
+//! User code that returns NaN or infinity from any call: the result is an error, never a gradient.
 
 use core::cell::Cell;
 
@@ -31,7 +31,7 @@ pub(super) fn not_finite_on_the_way<S: Scalar>(out: &mut Outcome) {
     for value in [S::NAN, S::INFINITY, -S::INFINITY] {
         for poison in [Poison::Rate, Poison::Criterion] {
             for after in [0, 1, 20] {
-                // The rate at x_k spoils x_{k+1}; the criterion at x_k is seen at once.
+                // A bad rate at x_k affects x_{k+1}; a bad criterion at x_k is detected at once.
                 let step = after + usize::from(poison == Poison::Rate);
                 let found = attempt(poison, value, after, Mode::Adjoint);
                 out.error("NaN", found, Error::NonFinite { step });
@@ -59,7 +59,7 @@ pub(super) fn not_finite_on_the_way_back<S: Scalar>(out: &mut Outcome) {
             }
         }
     }
-    // The first call that is clean throughout: nothing is refused for nothing.
+    // A run without a bad value succeeds: there is no false alarm.
     let clean = attempt(Poison::PullbackX, S::NAN, 10_000, Mode::Adjoint);
     out.holds("clean", clean.is_ok());
 }

@@ -1,4 +1,4 @@
-//! Every integrator against flows whose stopping time is known.
+//! Every integrator on flows with a known stopping time.
 
 use dst_core::system::Derived;
 use dst_core::{Crossing, Euler, Heun, Integrator, Map, Mode, Plan, Rk4, Scalar, SymplecticEuler};
@@ -7,7 +7,7 @@ use super::outcome::Outcome;
 use super::setup::{exact, gradient, lit, recorded};
 use crate::{BouncingBall, Decay, Figure1, Pendulum, QuadraticInTime, Shrink};
 
-/// A ball dropped from q₀ = 1 under gravity 8: T = 1/2, dT/dq₀ = 1/4, dT/dg = −T/16.
+/// Ball dropped from q₀ = 1 under gravity 8: T = 1/2, dT/dq₀ = 1/4, dT/dg = −T/16.
 fn ball<S: Scalar, I: Integrator<S>>(
     out: &mut Outcome,
     integrator: I,
@@ -49,7 +49,7 @@ pub(super) fn heun<S: Scalar>(out: &mut Outcome) {
     );
 }
 
-/// J is quadratic in t: RK4 and the cubic are exact. Then the paper's Figure 1.
+/// J is quadratic in t, so RK4 and the cubic are exact. Then the paper's Figure 1.
 pub(super) fn rk4<S: Scalar>(out: &mut Outcome) {
     ball(
         out,
@@ -73,7 +73,7 @@ pub(super) fn rk4<S: Scalar>(out: &mut Outcome) {
     out.near("dT/de", a.epsilon, d_epsilon, close);
 }
 
-/// x⁺ = ¾x is Euler with h = 1 of x′ = −¼x, to the last bit of x: every crossing must agree with it, in both modes.
+/// x⁺ = ¾x equals Euler with h = 1 on x′ = −¼x, to the last bit of x: every crossing must agree, in both modes.
 pub(super) fn map<S: Scalar>(out: &mut Outcome) {
     let (map, flow) = (
         Derived::<_, 1, 1>::new(Shrink),
@@ -119,7 +119,7 @@ pub(super) fn time_dependent_rate<S: Scalar>(out: &mut Outcome) {
     out.near("dT/dx0", a.x0[0], d_x0, close);
 }
 
-/// Sine and cosine on the way, and a gradient that differences of N* confirm.
+/// Rate with sine and cosine; finite differences of N* confirm the gradient.
 pub(super) fn pendulum<S: Scalar>(out: &mut Outcome) {
     let system = Derived::<_, 2, 2>::new(Pendulum);
     let (theta, x0) = ([2.0, 0.3], lit([1.2, 0.1]));
@@ -127,7 +127,7 @@ pub(super) fn pendulum<S: Scalar>(out: &mut Outcome) {
     let Some(a) = recorded(out, plan, &system, &lit(theta), &x0) else {
         return;
     };
-    // In the other precision: rounding apart, the same.
+    // In the other precision the result is the same up to rounding.
     let double = exact(Euler::new(0.02), 0.1);
     let at = |stiffness: f64| {
         let theta = [stiffness, theta[1]];

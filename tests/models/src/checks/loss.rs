@@ -1,4 +1,4 @@
-//! A sum of losses, alone and together with the stopping time.
+//! Sum of losses, alone and together with the stopping time.
 
 use dst_core::system::Derived;
 use dst_core::{Crossing, Error, Euler, Plan, Reading, Scalar, Seeds, System};
@@ -51,7 +51,7 @@ fn sums(n: usize) -> (f64, f64) {
 }
 
 pub(super) fn running_loss<S: Scalar>(out: &mut Outcome) {
-    // Stopped by the limit: a loss needs no stop.
+    // Stopped by the limit: a loss does not need a stop.
     let Some((loss, slope, n)) = out.value("a gradient", run::<S>(1e-6, 40, 1.0, 0.0)) else {
         return;
     };

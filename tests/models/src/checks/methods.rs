@@ -1,4 +1,4 @@
-//! The ready-made methods: adjoint, tangent and differences of N* agree.
+//! Ready-made methods: adjoint, tangent and differences of N* agree.
 
 use dst_core::methods::{
     Adam, Constant, GradientFlow, HeavyBall, Nesterov, Preconditioned, Projected,
@@ -9,7 +9,7 @@ use super::outcome::{Outcome, is_double};
 use super::setup::{exact, gradient, lit, recorded};
 use crate::{Decay, Logistic, Quadratic, Rosenbrock};
 
-/// All three gradients of the interpolated N* with h = 1; the differences by the first parameter, in double precision.
+/// All three gradients of the interpolated N* with h = 1; the differences use the first parameter and double precision.
 #[inline(never)]
 fn agree<S: Scalar>(
     out: &mut Outcome,
@@ -57,7 +57,7 @@ fn agree<S: Scalar>(
     }
 }
 
-/// Objectives go in as trait objects: one copy of each method.
+/// Objectives are passed as trait objects: one copy of each method.
 fn bowl<S: Scalar>() -> Quadratic<S, 2> {
     Quadratic {
         lambda: lit([1.0, 3.0]),
@@ -121,7 +121,7 @@ pub(super) fn preconditioned<S: Scalar>(out: &mut Outcome) {
     agree(out, &system, &lit([0.2, 0.1]), &lit([1.0, -0.7]), 1e-3);
 }
 
-/// Exponentials and logarithms, and a tape.
+/// Objective with exponentials, logarithms and a tape.
 pub(super) fn logistic<S: Scalar>(out: &mut Outcome) {
     let objective: &dyn Objective<S> = &Logistic::<S, 2, 4>::sample();
     out.holds("a tape", objective.tape_len() == 4);

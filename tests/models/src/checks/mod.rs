@@ -1,9 +1,9 @@
-//! Checks against known answers that run anywhere: on the host, under an emulator, on a board.
+//! Checks against known answers that run on the host, under an emulator and on a board.
 //!
-//! A check is a plain function. It compares what the engine computes with a known answer, in `f32` or `f64`, and leaves
-//! bits: the first few numbers it saw and a digest of all of them. The bits of every target must equal those of the
-//! host. Everything fits a Cortex-M0 with 16 KiB of RAM; systems are passed as trait objects, so that there is one
-//! copy of the engine per scalar and integrator.
+//! A check is a plain function. It compares a result of the engine with a known answer, in `f32` or `f64`, and returns bits: the
+//! first few numbers and a digest of all of them. The bits of every target must equal those of the host. Every check fits a
+//! Cortex-M0 with 16 KiB of RAM; systems are passed as trait objects, so there is one copy of the engine per scalar and
+//! integrator.
 
 mod adapt;
 mod crossings;
@@ -20,10 +20,10 @@ mod slots;
 
 pub use outcome::Outcome;
 
-/// A check with the name it has in every report.
+/// Check with its name in every report.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// What is checked.
+    /// Name of the check.
     pub name: &'static str,
     /// `f32` or `f64`.
     pub scalar: &'static str,
@@ -31,7 +31,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Runs it.
+    /// Runs the check.
     pub fn run(&self) -> Outcome {
         let mut outcome = Outcome::new();
         (self.run)(&mut outcome);
@@ -39,17 +39,17 @@ impl Check {
     }
 }
 
-/// Each function in both precisions, under its own name.
+/// Lists each function in both precisions, under its own name.
 macro_rules! checks {
     ($($module:ident::$function:ident),* $(,)?) => {
-        /// Every check, in single precision.
+        /// All checks in single precision.
         pub const SINGLE: &[Check] = &[$(Check {
             name: concat!(stringify!($module), "::", stringify!($function)),
             scalar: "f32",
             run: $module::$function::<f32>,
         }),*];
 
-        /// Every check, in double precision. Apart, because both together are too much for a small flash memory.
+        /// All checks in double precision. A separate list, because both do not fit into a small flash memory.
         pub const DOUBLE: &[Check] = &[$(Check {
             name: concat!(stringify!($module), "::", stringify!($function)),
             scalar: "f64",

@@ -1,13 +1,13 @@
-//! What a check leaves behind: bits, and the first thing that was wrong.
+//! Result of a check: bits, and the first failure.
 
 use core::fmt;
 
 use dst_core::{Error, Scalar};
 
-/// Words that are shown as they are; the digest covers all.
+/// Number of words shown as they are; the digest covers all.
 const SHOWN: usize = 3;
 
-/// The result of a check.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     words: [u64; SHOWN],
@@ -26,12 +26,12 @@ impl Outcome {
         }
     }
 
-    /// What was wrong first, if anything.
+    /// First failure, if any.
     pub fn failure(&self) -> Option<&'static str> {
         self.failure
     }
 
-    /// The bits that must be equal on every target: the first numbers, then the digest of all.
+    /// Bits that must be equal on every target: the first numbers, then the digest of all.
     pub fn bits(&self) -> impl Iterator<Item = u64> {
         self.words.into_iter().take(self.count).chain([self.digest])
     }
@@ -40,7 +40,7 @@ impl Outcome {
         if let Some(place) = self.words.get_mut(self.count) {
             *place = word;
         }
-        // FNV-1a, a word at a time.
+        // FNV-1a, one word at a time.
         self.digest = (self.digest ^ word).wrapping_mul(0x0100_0000_01b3);
         self.count += 1;
     }
@@ -49,7 +49,7 @@ impl Outcome {
         self.word(count as u64);
     }
 
-    /// The bits of a number, as those of its exact double. NaNs count as one: their payload is not part of IEEE results.
+    /// Records the bits of a number, converted to double. All NaNs count as one: their payload is not part of IEEE results.
     pub(super) fn number<S: Scalar>(&mut self, number: S) {
         let number = number.to_f64();
         self.word(if number.is_nan() {
@@ -71,7 +71,7 @@ impl Outcome {
         }
     }
 
-    /// Records the number and compares it with the answer, to a tolerance for each precision.
+    /// Records the number and compares it with the answer, with a tolerance for each precision.
     pub(super) fn near<S: Scalar>(
         &mut self,
         what: &'static str,
@@ -82,25 +82,25 @@ impl Outcome {
         self.number(found);
         let tolerance = if is_double::<S>() { double } else { single };
         let size = expected.abs();
-        // Asked this way round, a NaN is near nothing.
+        // Written so that a NaN fails.
         let near = (found.to_f64() - expected).abs() <= tolerance * size;
         self.holds(what, near);
     }
 
-    /// The value, or a failure that names the check.
+    /// Returns the value, or records a failure that names the check.
     pub(super) fn value<T>(&mut self, what: &'static str, result: Result<T, Error>) -> Option<T> {
         self.holds(what, result.is_ok());
         result.ok()
     }
 
-    /// Exactly this error.
+    /// Checks that the result is exactly this error.
     pub(super) fn error<T>(&mut self, what: &'static str, result: Result<T, Error>, error: Error) {
         self.holds(what, result.err() == Some(error));
         self.count(what.len());
     }
 }
 
-/// Is this the longer precision?
+/// True for double precision.
 pub(super) fn is_double<S: Scalar>() -> bool {
     S::EPSILON.to_f64() < 1e-10
 }

@@ -1,26 +1,26 @@
-//! What the checks share: small memory, literals in any precision, and a gradient copied out of its memory.
+//! Shared by the checks: small memory, literals in any precision, and a gradient copied out of its memory.
 
 use dst_core::solve::{Borrowed, Workspace};
 use dst_core::{Crossing, Error, Integrator, Memory, Plan, Scalar, System};
 
 use super::outcome::Outcome;
 
-/// Room for six states, three parameters and six slots: 1.4 KiB in double precision.
+/// Memory for six states, three parameters and six slots: 1.4 KiB in double precision.
 pub(super) type Room<S> = Memory<S, 6, 3, 6>;
 
-/// A list of literals.
+/// List of literals.
 pub(super) fn lit<S: Scalar, const N: usize>(values: [f64; N]) -> [S; N] {
     values.map(S::from_f64)
 }
 
-/// The room with fewer slots. Every check passes this type: one copy of the engine.
+/// Memory with fewer slots. Every check passes this type: one copy of the engine.
 pub(super) fn with_slots<S: Scalar>(room: &mut Room<S>, slots: usize) -> Borrowed<'_, S> {
     let all = room.view_mut();
     let (marks, _) = all.marks.split_at_mut(slots.min(6));
     Borrowed { marks, ..all }
 }
 
-/// A gradient of the stopping time.
+/// Gradient of the stopping time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer<S> {
     pub(super) steps: usize,
@@ -32,7 +32,7 @@ pub(super) struct Answer<S> {
 }
 
 impl<S: Scalar> Answer<S> {
-    /// Everything as bits.
+    /// Records all fields as bits.
     pub(super) fn record(&self, out: &mut Outcome) {
         out.count(self.steps);
         out.number(self.time);
@@ -42,7 +42,7 @@ impl<S: Scalar> Answer<S> {
     }
 }
 
-/// The whole computation, one copy per scalar and integrator.
+/// Whole computation; one copy per scalar and integrator.
 #[inline(never)]
 pub(super) fn gradient_in<S: Scalar, I: Integrator<S>>(
     plan: Plan<S, I>,
@@ -69,7 +69,7 @@ pub(super) fn gradient_in<S: Scalar, I: Integrator<S>>(
     Ok(answer)
 }
 
-/// The same in memory of its own.
+/// Whole computation in its own memory.
 pub(super) fn gradient<S: Scalar, I: Integrator<S>>(
     plan: Plan<S, I>,
     system: &dyn System<S>,
@@ -81,7 +81,7 @@ pub(super) fn gradient<S: Scalar, I: Integrator<S>>(
     gradient_in(plan, system, theta, x0, with_slots(&mut room, slots))
 }
 
-/// The gradient, recorded; a failure if there is none.
+/// Records the gradient; a failure if there is none.
 pub(super) fn recorded<S: Scalar, I: Integrator<S>>(
     out: &mut Outcome,
     plan: Plan<S, I>,
@@ -95,7 +95,7 @@ pub(super) fn recorded<S: Scalar, I: Integrator<S>>(
     Some(answer)
 }
 
-/// The crossing whose gradient is exact for the discrete iteration.
+/// Plan with the crossing whose gradient is exact for the discrete iteration.
 pub(super) fn exact<S: Scalar, I: Integrator<S>>(integrator: I, epsilon: f64) -> Plan<S, I> {
     Plan::new(integrator, S::from_f64(epsilon)).crossing(Crossing::Interpolated)
 }

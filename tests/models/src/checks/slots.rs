@@ -1,4 +1,4 @@
-//! The gradient does not depend on slots or budgets, and the tangent agrees with it.
+//! Slots and budgets do not change the gradient, and the tangent mode agrees with it.
 
 use dst_core::{Crossing, Error, Euler, Mode, Plan, Progress, Scalar, Seeds, Status, System};
 
@@ -65,7 +65,7 @@ pub(super) fn any_budget_gives_the_same_bits<S: Scalar>(out: &mut Outcome) {
     out.holds("the same bits", equal == Ok(true));
 }
 
-/// A control loop that keeps its memory between the ticks, each time at another place, and nothing else.
+/// A control loop that keeps only its memory between the ticks, at a different address each time.
 pub(super) fn moved_between_ticks<S: Scalar>(out: &mut Outcome) {
     let (plan, theta, x0) = suspension::<S>();
     let Ok(whole) = gradient(plan.mode(Mode::Adjoint), &Suspension, &theta, &x0, 3) else {

@@ -1,6 +1,6 @@
-//! What the firmware needs of an emulated board: start, output, exit, and the depth of its stack.
+//! Support for firmware on an emulated board: start, output, exit, and the depth of its stack.
 //!
-//! Semihosting is the debugger's service: the emulator (or a probe) writes for the firmware and ends with its code.
+//! Semihosting is a service of the debugger: the emulator (or a probe) writes for the firmware and exits with its code.
 
 #![no_std]
 
@@ -11,18 +11,18 @@ pub mod stack;
 pub use once::Once;
 pub use semihosting::{Out, exit, write, write_words};
 
-// Linked for their start-up code and the symbol `main` that they jump to.
+// Linked for their start-up code and the jump to the symbol `main`.
 #[cfg(target_arch = "arm")]
 use cortex_m_rt as _;
 #[cfg(target_arch = "riscv32")]
 use riscv_rt as _;
 
-/// Makes `$main: fn() -> u32` the program; what it returns is the exit code.
+/// Makes `$main: fn() -> u32` the program; its return value is the exit code.
 #[macro_export]
 macro_rules! entry {
     ($main:path) => {
         #[allow(unsafe_code)]
-        // SAFETY: the start-up code declares `main` with this signature and calls it once; nothing else has the name.
+        // SAFETY: the start-up code declares `main` with this signature and calls it once; no other symbol has this name.
         #[unsafe(export_name = "main")]
         extern "C" fn start() -> ! {
             $crate::exit($main())
@@ -30,8 +30,8 @@ macro_rules! entry {
     };
 }
 
-/// Names the address of the next instruction; costs none itself. The instructions between two marks are counted by
-/// following the program in the emulator.
+/// Names the address of the next instruction, at no cost. The emulator traces the program to count the instructions between two
+/// marks.
 #[macro_export]
 macro_rules! mark {
     ($name:literal) => {{
@@ -43,7 +43,7 @@ macro_rules! mark {
     }};
 }
 
-/// A panic handler that tells where, for firmware in which a panic is a failed test.
+/// Panic handler that prints the location, for firmware in which a panic is a failed test.
 #[macro_export]
 macro_rules! report_panics {
     () => {

@@ -1,8 +1,8 @@
-//! Memory in a `static` that is lent out once.
+//! Memory in a `static` that can be taken once.
 
 use core::cell::{Cell, UnsafeCell};
 
-/// A value that the program takes once, and keeps.
+/// Value that the program takes once, and keeps.
 #[derive(Debug)]
 pub struct Once<T> {
     taken: Cell<bool>,
@@ -14,7 +14,7 @@ pub struct Once<T> {
 unsafe impl<T> Sync for Once<T> {}
 
 impl<T> Once<T> {
-    /// For a `static`.
+    /// Creates the value; for a `static`.
     pub const fn new(value: T) -> Self {
         Self {
             taken: Cell::new(false),
@@ -22,13 +22,13 @@ impl<T> Once<T> {
         }
     }
 
-    /// The value, the first time.
+    /// Returns the value on the first call only.
     #[allow(unsafe_code, clippy::mut_from_ref)]
     pub fn take(&self) -> Option<&mut T> {
         if self.taken.replace(true) {
             return None;
         }
-        // SAFETY: `taken` was false, so this is the only reference that is ever made.
+        // SAFETY: `taken` was false, so this is the only reference ever created.
         Some(unsafe { &mut *self.value.get() })
     }
 }

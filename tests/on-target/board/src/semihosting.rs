@@ -8,7 +8,7 @@ use cortex_m_semihosting::{nr, syscall as call};
 #[cfg(target_arch = "riscv32")]
 use riscv_semihosting::{nr, syscall as call};
 
-/// Not supported elsewhere; editors check this crate for the host.
+/// Not supported on other targets; editors check this crate for the host.
 #[cfg(not(any(target_arch = "arm", target_arch = "riscv32")))]
 mod nowhere {
     pub(super) mod nr {
@@ -22,11 +22,11 @@ mod nowhere {
 #[cfg(not(any(target_arch = "arm", target_arch = "riscv32")))]
 use nowhere::{call, nr};
 
-/// SYS_EXIT_EXTENDED, which carries the exit code on 32-bit targets, too.
+/// SYS_EXIT_EXTENDED, which carries the exit code on 32-bit targets as well.
 const EXIT_EXTENDED: usize = 0x20;
 /// ADP_Stopped_ApplicationExit
 const APPLICATION_EXIT: usize = 0x2_0026;
-/// "w": the standard output, if the name is `:tt`.
+/// Mode "w": the standard output, if the name is `:tt`.
 const WRITE: usize = 4;
 
 /// Writes to the standard output of the emulator.
@@ -34,12 +34,12 @@ pub fn write(bytes: &[u8]) {
     write_raw(bytes.as_ptr() as usize, bytes.len());
 }
 
-/// Writes words as they lie in memory.
+/// Writes words in memory order.
 pub fn write_words(words: &[u32]) {
     write_raw(words.as_ptr() as usize, size_of_val(words));
 }
 
-/// The standard output, once it is open; semihosting never gives handle 0.
+/// Handle of the standard output, once it is open; semihosting never returns handle 0.
 static HANDLE: AtomicUsize = AtomicUsize::new(0);
 
 #[allow(unsafe_code)]
@@ -55,12 +55,12 @@ fn write_raw(address: usize, length: usize) {
     unsafe { call(nr::WRITE, &[handle, address, length]) };
 }
 
-/// Ends the emulator with this code.
+/// Exits the emulator with this code.
 #[allow(unsafe_code)]
 pub fn exit(code: u32) -> ! {
     // SAFETY: the arguments are those of SYS_EXIT_EXTENDED: reason, code.
     unsafe { call(EXIT_EXTENDED, &[APPLICATION_EXIT, code as usize]) };
-    // Without a debugger there is nobody to tell.
+    // Without a debugger the call has no effect.
     #[allow(clippy::empty_loop)]
     loop {}
 }

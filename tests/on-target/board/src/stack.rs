@@ -1,14 +1,14 @@
-//! How deep the stack gets, by painting it.
+//! Depth of the stack, measured by painting it.
 //!
-//! The memory below the stack pointer is filled with a pattern; afterwards the lowest word that has changed tells how far
-//! a call reached. A word that was overwritten by the pattern itself would hide: four bytes of doubt.
+//! The memory below the stack pointer is filled with a pattern; afterwards the lowest changed word shows how deep a call went. A
+//! word overwritten with the pattern itself is not detected: an uncertainty of four bytes.
 
 use core::arch::asm;
 
-/// As much as is painted, if there is so much.
+/// Bytes to paint, if available.
 const DEPTH: usize = 12 * 1024;
 const PATTERN: u32 = 0xC0DE_D57A;
-/// Below the stack pointer, left for the painting itself.
+/// Bytes below the stack pointer, reserved for the painting itself.
 const MARGIN: usize = 64;
 
 #[allow(unsafe_code)]
@@ -17,7 +17,7 @@ unsafe extern "C" {
     static mut __sheap: u32;
 }
 
-/// Runs `f` and returns the bytes of stack that it took, calls included.
+/// Runs `f` and returns its stack depth in bytes, including calls.
 #[allow(unsafe_code)]
 #[inline(never)]
 pub fn measure<R>(f: impl FnOnce() -> R) -> (R, usize) {
@@ -26,20 +26,20 @@ pub fn measure<R>(f: impl FnOnce() -> R) -> (R, usize) {
     let bottom = top.saturating_sub(DEPTH).max(floor);
     let mut word = bottom;
     while word < top - MARGIN {
-        // SAFETY: between the static memory and the stack pointer of the deepest live frame, which is ours: nobody's.
+        // SAFETY: unused memory, between the static memory and the stack pointer of the deepest live frame, which is this one.
         unsafe { (word as *mut u32).write_volatile(PATTERN) };
         word += 4;
     }
     let result = apart(f);
     let mut word = bottom;
-    // SAFETY: the same memory, as far as the frame that is still ours.
+    // SAFETY: the same memory, up to this frame.
     while word < top && unsafe { (word as *const u32).read_volatile() } == PATTERN {
         word += 4;
     }
     (result, top - word)
 }
 
-/// A frame of its own: inlined above, the frame of `f` would lie above the painted memory and not be counted.
+/// Separate frame: if `f` were inlined above, its frame would be above the painted memory and not counted.
 #[inline(never)]
 fn apart<R>(f: impl FnOnce() -> R) -> R {
     f()

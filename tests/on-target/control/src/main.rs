@@ -1,5 +1,5 @@
-//! The smallest program with one index that the compiler cannot see through: it can panic, and the symbol check must
-//! say so. A check that never fails proves nothing.
+//! The smallest program with one index that the compiler cannot prove in bounds: it can panic, and the symbol check must report
+//! it. This shows that the check can fail.
 
 #![no_std]
 #![no_main]

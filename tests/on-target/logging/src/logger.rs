@@ -1,14 +1,14 @@
-//! defmt's frames, written to the standard output of the emulator.
+//! Output of defmt frames to the standard output of the emulator.
 
 use core::cell::UnsafeCell;
 
 use defmt::Encoder;
 
-/// The encoder between the parts of a frame.
+/// Encoder state between the parts of a frame.
 struct State(UnsafeCell<Encoder>);
 
 #[allow(unsafe_code)]
-// SAFETY: the firmware has one core and no interrupt handlers: nobody logs while somebody logs.
+// SAFETY: the firmware has one core and no interrupt handlers, so log calls never overlap.
 unsafe impl Sync for State {}
 
 static STATE: State = State(UnsafeCell::new(Encoder::new()));
@@ -23,7 +23,7 @@ fn encoder() -> &'static mut Encoder {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: defmt calls `acquire`, `write`s and `release` in this order; nothing interrupts, so nothing is to be locked.
+// SAFETY: defmt calls `acquire`, `write` and `release` in this order; there are no interrupts, so no lock is needed.
 unsafe impl defmt::Logger for Semihosting {
     fn acquire() {
         encoder().start_frame(board::write);

@@ -1,7 +1,7 @@
-//! Logs what runs answer through defmt: every kind of status, of progress and of error that a control loop meets.
+//! Logs the results of runs through defmt: every kind of status, progress and error that a control loop can get.
 //!
-//! xtask decodes the frames and compares them with `expected.log`. Numbers that a rounding could change are not logged,
-//! states are: defmt sends their bits.
+//! xtask decodes the frames and compares them with `expected.log`. Numbers that depend on rounding are not logged. States are
+//! logged, because defmt sends their bits.
 
 #![no_std]
 #![no_main]
@@ -13,7 +13,7 @@ use dst_core::{Argument, Crossing, Error, Euler, Memory, Mode, Progress, Seeds, 
 board::entry!(main);
 board::report_panics!();
 
-/// What a control loop does, with a word about each part.
+/// Work of a control loop, with a message for each part.
 fn tick_by_tick() -> Result<(), Error> {
     let flow = formula!(|theta: 1, x: 2, _t| [x[0], theta[0] * x[1] * 4.0], |x| x[0] * x[0]
         + x[1] * x[1] * 16.0);

@@ -1,7 +1,7 @@
-//! The smallest useful program: a run with Euler until it stops, then its gradient, in `f32`.
+//! Smallest useful program: a run with Euler until it stops, then its gradient, in `f32`.
 //!
-//! Its size is what a user pays. It says what it found in raw words, because formatting would be most of the program; and
-//! nothing in it can panic, which the symbol check proves.
+//! Its size is the cost for a user. It prints its results as raw words, because formatting would be most of the program. The
+//! symbol check proves that nothing in it can panic.
 
 #![no_std]
 #![no_main]
@@ -11,7 +11,7 @@ use dst_models::smallest::{self, Report};
 
 board::entry!(main);
 
-/// Never called, and therefore not in the program: see the symbol check.
+/// Never called, and therefore not linked: see the symbol check.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -1,4 +1,4 @@
-//! Runs checks and prints a line for each. One program for each precision: both together do not fit a small flash memory.
+//! Runs checks and prints a line for each. One program per precision: both do not fit into a small flash memory.
 
 #![no_std]
 
@@ -7,7 +7,7 @@ use core::fmt::Write;
 use board::{Out, stack};
 use dst_models::checks::Check;
 
-/// Runs them all; the number of those that fail is the exit code.
+/// Runs all checks; the number of failures is the exit code.
 pub fn run(checks: &[Check]) -> u32 {
     let (failed, used) = stack::measure(|| all(checks));
     let _ = writeln!(Out, "{} checks, {failed} failed", checks.len());

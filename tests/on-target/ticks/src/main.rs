@@ -1,6 +1,6 @@
-//! The tuned controllers at work: a safety filter and a quadrotor, each in closed loop with a simulated plant.
+//! Tuned controllers: a safety filter and a quadrotor, each in closed loop with a simulated plant.
 //!
-//! Raw words instead of formatting, marks around every tick for the count of instructions, and nothing that can panic.
+//! Raw words instead of formatting, marks around every tick to count instructions, and nothing that can panic.
 
 #![no_std]
 #![no_main]
@@ -10,7 +10,7 @@ use dst_models::ticks::{self, Report, Room};
 
 board::entry!(main);
 
-/// Never called, and therefore not in the program: see the symbol check.
+/// Never called, and therefore not linked: see the symbol check.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}
@@ -18,7 +18,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 
 static ROOM: Once<Room> = Once::new(Room::new());
 
-/// One place each, however often a loop is copied by the compiler.
+/// Not inlined, so that each mark has one address, however often the compiler copies a loop.
 #[inline(never)]
 fn around_safety(begins: bool) {
     if begins {
