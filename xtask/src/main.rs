@@ -47,6 +47,8 @@ enum Command {
     Overhead,
     /// The examples print what their headers say.
     Examples,
+    /// Plain English in documentation, help and page: fails on banned words.
+    Words,
     /// Ours beside JAX, equinox, diffrax, PyTorch, torchdiffeq and scipy, by turns: answers, times, memory.
     ///
     /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
@@ -128,6 +130,7 @@ fn main() -> ExitCode {
         }
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
         Command::Examples => suite::each([("examples", || jobs::examples::run(&cargo))]),
+        Command::Words => suite::each([("words", || jobs::words::run(&cargo))]),
         Command::Compare {
             quick,
             only,

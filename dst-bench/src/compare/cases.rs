@@ -47,7 +47,7 @@ impl Comparison {
             Self::Steps => (
                 "Gradient of a number of steps (Definition 3)",
                 "Run and gradient of `dst validate`'s problem: d variables, 10·d parameters, Euler's method, 64-bit numbers. `haar` is a \
-                 dense matrix, `hh8` a product of eight reflections. JAX is told N beforehand and is compiled and warm; \
+                 dense matrix, `hh8` a product of eight reflections. JAX is given N beforehand and is compiled and warm; \
                  equinox and dst decide online what to keep.",
             ),
             Self::Events => (
@@ -68,7 +68,7 @@ impl Comparison {
             ),
             Self::Checkpoints => (
                 "Forward steps of checkpointing",
-                "Forward steps in all, the run included. Revolve is told N; dst is not.",
+                "Forward steps in all, the run included. Revolve is given N; dst is not.",
             ),
         }
     }

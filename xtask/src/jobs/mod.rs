@@ -16,6 +16,7 @@ mod fmt;
 pub(crate) mod growth;
 mod host;
 pub(crate) mod overhead;
+pub(crate) mod words;
 
 use crate::cargo::Cargo;
 
@@ -56,6 +57,7 @@ const fn firmware<const I: usize>() -> Job {
 /// What needs no other target than this machine.
 pub(crate) const HOST: &[Job] = &[
     job("fmt", fmt::run),
+    noted("words", words::run),
     job("clippy", clippy::workspace),
     job("clippy features", clippy::features),
     job("docs", docs::run),
