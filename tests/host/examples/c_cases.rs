@@ -1,4 +1,4 @@
-//! What the C program of known answers must print, from dst-core in Rust: the same lines, counts in decimal and numbers as bits.
+//! Expected output of the C program of known answers, from dst-core in Rust: the same lines, counts in decimal and numbers as bits.
 //!
 //! Models and settings are those of `tests/c/cases.h`; the models here have their derivatives from dual numbers, those
 //! there by hand, so that the numbers agree to rounding, and no bit of code is shared above the engine. `cargo xtask test-c` compares.

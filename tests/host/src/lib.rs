@@ -1,4 +1,4 @@
-//! What the host tests share: N* as a plain function of θ and x0, and its derivative by differences.
+//! Shared by the host tests: N* as a plain function of θ and x0, and its derivative by differences.
 
 mod random;
 mod steps;

@@ -1,4 +1,4 @@
-//! What fails under way is found at its step, stays failed, and leaves the best iterate.
+//! A failure during a run is found at its step, stays failed, and leaves the best iterate.
 
 use core::cell::Cell;
 

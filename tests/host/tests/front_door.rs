@@ -1,4 +1,4 @@
-//! What a user types: both scalars, static memory, own dynamics and criteria, descending the stopping time.
+//! Typical user code: both scalars, static memory, own dynamics and criteria, descending the stopping time.
 
 use std::sync::Mutex;
 

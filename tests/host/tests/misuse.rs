@@ -250,7 +250,7 @@ fn the_symplectic_method_wants_pairs() {
     );
 }
 
-/// Has neither derivative.
+/// A system that has neither derivative.
 struct Opaque(Cost);
 
 impl System<f64> for Opaque {

@@ -1,4 +1,4 @@
-//! What the README quotes is in files that are compiled and run: a block of code that begins with the name of a file is a part of it, line
+//! Quotes in the README come from files that are compiled and run: a block of code that begins with the name of a file is a part of it, line
 //! by line. `…` stands for lines left out.
 
 use std::path::Path;
@@ -17,7 +17,7 @@ fn blocks(page: &str) -> Vec<Vec<&str>> {
     blocks
 }
 
-/// Is this part of the text, but for indentation and what `…` leaves out?
+/// Succeeds if this is part of the text, but for indentation and the lines that `…` leaves out.
 fn is_quoted(text: &str, quote: &[&str]) -> Result<(), String> {
     let text: Vec<&str> = text.lines().map(str::trim).collect();
     let mut from = 0;

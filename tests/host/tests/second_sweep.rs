@@ -13,7 +13,7 @@ use dst_core::{
 use dst_models::{Close, Counted, Counts, Figure1, Pendulum};
 use dst_tests::{RandomSystem, Steps, bits_of, heap, until_done};
 
-/// What is differentiated.
+/// Quantity that is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     /// T

@@ -1,4 +1,4 @@
-//! What the host finds: the lines of every check, the words of the controllers' ticks, then those of the smallest run. Firmware must find the same.
+//! Reference results of the host: the lines of every check, the words of the controllers' ticks, then those of the smallest run. Firmware must find the same.
 
 use dst_models::checks;
 use dst_models::smallest::{Report, Room, run};

@@ -17,7 +17,7 @@ impl Close {
         Self { rtol, atol: 0.0 }
     }
 
-    /// Are all entries close? The first that is not is returned with its index.
+    /// Succeeds if all entries are close; otherwise returns the first that is not, with its index.
     pub fn check<S: Scalar>(&self, a: &[S], b: &[S]) -> Result<(), (usize, f64, f64)> {
         if a.len() != b.len() {
             return Err((usize::MAX, a.len() as f64, b.len() as f64));

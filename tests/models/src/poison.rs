@@ -4,7 +4,7 @@ use core::cell::Cell;
 
 use dst_core::{Bar, Cost, Dims, Direction, Point, Reading, Scalar, Seed, System};
 
-/// What is poisoned.
+/// Output that is poisoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Poison {
     /// One entry of the rate.
@@ -28,7 +28,7 @@ pub enum Poison {
 pub struct Poisoned<Y, S> {
     /// The system.
     pub inner: Y,
-    /// Where.
+    /// Output that is poisoned.
     pub poison: Poison,
     /// NaN, ±∞.
     pub value: S,

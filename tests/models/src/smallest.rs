@@ -10,7 +10,7 @@ use crate::Suspension;
 /// Seven rows of working memory are enough for Euler and a system without a tape; six checkpoint slots.
 pub type Room = Memory<f32, 4, 2, 6, 7>;
 
-/// What the run found, as words: formatting would be most of the program.
+/// Results of the run, as machine words: formatting would be most of the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
     /// 0, or which part failed.

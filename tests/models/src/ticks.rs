@@ -14,20 +14,20 @@ pub const TICKS: usize = 12;
 /// Iterations allowed per tick.
 pub const BUDGET: usize = 150;
 
-/// What a run found, as words.
+/// Results of a run, as machine words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// 0, or 1 where a tick was refused.
     pub failure: u32,
     /// Iterations of all ticks.
     pub iterations: u32,
-    /// Of the longest one.
+    /// Iterations of the longest tick.
     pub worst: u32,
     /// Ticks that the deadline cut short.
     pub unsolved: u32,
-    /// Of the bits of all inputs.
+    /// Digest of the bits of all inputs.
     pub inputs: u32,
-    /// Of the bits of the last state.
+    /// Digest of the bits of the last state.
     pub state: u32,
 }
 

@@ -40,10 +40,15 @@ const BANNED: &[(&str, &str)] = &[
     ("the rooms", "folders, modules"),
 ];
 
-/// Words with which no doc comment begins: it begins with a noun or a verb in the third person; a boolean is "True if …".
+/// Words with which no doc comment begins: it begins with a noun or a verb in the third person.
 const OPENINGS: &[&str] = &[
     "what", "where", "how", "who", "whose", "whom", "whether", "why", "which", "when", "asked",
-    "is", "are", "does", "do", "has", "can", "of",
+    "of",
+];
+
+/// Words that open a question, and are allowed in a statement ("Does both"). A boolean is "True if …".
+const QUESTIONS: &[&str] = &[
+    "is", "are", "was", "were", "do", "does", "did", "has", "have", "can", "may", "must", "in",
 ];
 
 /// A use of a banned phrase that is right where it stands.
@@ -204,6 +209,16 @@ impl Block {
         lines.join(" ")
     }
 
+    /// The words with which this block must not begin.
+    fn openings(&self) -> impl Iterator<Item = &'static &'static str> {
+        let text = self.text();
+        let asks = text
+            .find(['.', '?', ';'])
+            .is_some_and(|end| text[end..].starts_with('?'));
+        let questions = if asks { QUESTIONS } else { &[] };
+        OPENINGS.iter().chain(questions)
+    }
+
     fn hits(&self) -> Vec<Hit> {
         let mut words = Vec::new();
         let mut in_code = false;
@@ -228,7 +243,7 @@ impl Block {
         let first = words.first().filter(|_| self.documents);
         if let Some((line, word)) = first
             && self.text().starts_with(|c: char| c.is_alphabetic())
-            && let Some(&phrase) = OPENINGS.iter().find(|&opening| opening == word)
+            && let Some(&phrase) = self.openings().find(|&opening| opening == word)
         {
             let message = format!("a doc comment that begins with '{phrase}'");
             hits.push(Hit {
@@ -438,9 +453,25 @@ mod tests {
 
     #[test]
     fn a_doc_comment_does_not_open_like_a_question() {
-        let text = "//! What it is.\n\n/// The value.\n/// What follows is text.\nfn f() {}\n// How it works\n\
-            /// Is it so?\nfn g() {}\n/// `is` it.\nfn h() {}\n/// ```\n/// how();\n/// ```\n/// Where.\n";
-        let hits = found(&doc_comments(text));
+        let text = [
+            "//! What it is.",
+            "",
+            "/// The value.",
+            "/// What follows is text.",
+            "fn f() {}",
+            "// How it works",
+            "/// Is it so? Or not.",
+            "fn g() {}",
+            "/// `is` it?",
+            "fn h() {}",
+            "/// ```",
+            "/// how();",
+            "/// ```",
+            "/// Where.",
+            "fn i() {}",
+            "/// Does both. Why?",
+        ];
+        let hits = found(&doc_comments(&text.join("\n")));
         assert_eq!(hits, [(1, "what"), (7, "is"), (14, "where")]);
     }
 
@@ -456,7 +487,7 @@ mod tests {
     #[test]
     fn comments_of_a_header_are_read() {
         let text = "/**\n * How it is.\n */\nint told(void); /* is told */\nint x;\n";
-        assert_eq!(found(&header(text)), [(2, "how"), (4, "told"), (4, "is")]);
+        assert_eq!(found(&header(text)), [(2, "how"), (4, "told")]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ const WRITE: &str = "DST_WRITE_GOLDEN";
 /// Mismatches that are printed.
 const SHOWN: usize = 20;
 
-/// What a case is exempt by, in double and in single precision.
+/// Tolerances by which a case is exempt, in double and in single precision.
 const EXEMPT: [f64; 2] = [1e-12, 1e-5];
 
 /// Values that are worse conditioned than [`EXEMPT`] allows: the beginning of the case, the key, and the tolerance. N* of the tuner in
@@ -55,7 +55,7 @@ impl Number for f64 {
     }
 }
 
-/// What stands behind a key.
+/// Values of a key.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     /// A word, which must be the same.
@@ -113,7 +113,7 @@ impl Value {
         words.map(number).collect()
     }
 
-    /// May this stand where `stored` did? Values are close where `tolerance` says how much, and the same bits elsewhere.
+    /// True if this may replace `stored`: values are within `tolerance` if there is one, and otherwise have the same bits.
     fn may_follow(&self, stored: &str, tolerance: Option<[f64; 2]>) -> bool {
         let text = self.text();
         if text == stored {
@@ -148,7 +148,7 @@ impl Value {
     }
 }
 
-/// Is no count larger than before? A single one stands for equal ones.
+/// True if no count is larger than before. A single one stands for equal ones.
 fn no_more(new: &[f64], old: &[f64]) -> bool {
     let long = new.len().max(old.len());
     let fits = |list: &[f64]| list.len() == long || list.len() == 1;
@@ -213,7 +213,7 @@ impl Line {
 #[derive(Debug, Default)]
 pub(crate) struct Book {
     lines: Vec<Line>,
-    /// What was found to be wrong without looking at the file.
+    /// Errors found without reading the file.
     faults: Vec<String>,
 }
 

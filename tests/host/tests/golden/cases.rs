@@ -1,4 +1,4 @@
-//! What is asked: integrators, crossings, modes, slots and precisions over models with known answers, then methods, losses,
+//! Cases: integrators, crossings, modes, slots and precisions over models with known answers, then methods, losses,
 //! windows, forward runs and adaptation.
 
 use dst_models::{
@@ -184,7 +184,7 @@ struct Problem<const D: usize, const P: usize> {
     x0: [f64; D],
     epsilon: f64,
     t0: f64,
-    /// Are the states positions, then velocities, as the symplectic method wants them?
+    /// True if the states are positions, then velocities, as the symplectic method needs them.
     positions: bool,
 }
 
@@ -700,7 +700,7 @@ fn edges<S: Real>(book: &mut Book) {
     });
 }
 
-/// How a run stands after every portion, one line each.
+/// Status of a run after every portion, one line each.
 fn standings<S: Real>(book: &mut Book, name: &str, seen: Result<Vec<Standing<S>>, String>) {
     let seen = match seen {
         Ok(seen) => seen,

@@ -25,7 +25,7 @@ pub(crate) use dst_core::{
 
 use crate::program::{Program, STAGES};
 
-/// How the gradient is computed.
+/// Mode of the gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// A backward sweep.
@@ -45,18 +45,18 @@ pub(crate) struct Loss {
     pub(crate) time: f64,
 }
 
-/// What is asked of a run.
+/// Request to the engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// How the stopping time is read off the last step.
+    /// Crossing that gives the stopping time.
     pub(crate) crossing: Crossing,
-    /// How the gradient is computed.
+    /// Mode of the gradient.
     pub(crate) mode: Mode,
     /// Checkpoint slots.
     pub(crate) slots: usize,
-    /// Do the slots have room for the records of the steps?
+    /// True if the slots have room for the records of the steps.
     pub(crate) keep_records: bool,
-    /// Is the gradient with respect to x0 left out?
+    /// True if the gradient with respect to x0 is left out.
     pub(crate) theta_only: bool,
     /// The running loss; none, and T alone is differentiated.
     pub(crate) loss: Option<Loss>,
@@ -92,13 +92,13 @@ pub(crate) struct Stop<S> {
     pub(crate) steps: S,
     /// dT/dε
     pub(crate) epsilon: S,
-    /// How far J falls, in rounding errors.
+    /// Fall of J, in rounding errors.
     pub(crate) rounding: S,
-    /// How steeply the flow crosses the level set.
+    /// Transversality of the flow at the level set.
     pub(crate) transversality: S,
 }
 
-/// What a differentiated run gives.
+/// Result of a differentiated run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer<S> {
     /// N
@@ -219,7 +219,7 @@ fn answer<S: Scalar>(found: &Gradient<'_, S>) -> Answer<S> {
     }
 }
 
-/// Where a forward run stands after a portion.
+/// Status of a forward run after a portion.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Standing<S> {
     /// `running`, `reached` or `limit`.
@@ -440,7 +440,7 @@ pub(crate) enum Ola {
     },
 }
 
-/// Where an adaptive run stands.
+/// Status of an adaptive run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Adapted<S> {
     /// Iterations so far.

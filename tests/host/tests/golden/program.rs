@@ -4,7 +4,7 @@
 /// Stages of the horizon.
 pub(crate) const STAGES: usize = 4;
 
-/// Where the phases of the knobs change.
+/// Iterations at which the phases of the knobs change.
 pub(crate) const SWITCHES: [usize; 2] = [3, 7];
 
 /// The sizes and matrices of a program and the data of one tick.

@@ -23,7 +23,7 @@ pub use outcome::Outcome;
 /// A check with the name it has in every report.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// What is checked.
+    /// Name of the check.
     pub name: &'static str,
     /// `f32` or `f64`.
     pub scalar: &'static str,

@@ -1,4 +1,4 @@
-//! What a check leaves behind: bits, and the first thing that was wrong.
+//! Outcome of a check: bits, and the first error.
 
 use core::fmt;
 
@@ -26,7 +26,7 @@ impl Outcome {
         }
     }
 
-    /// What was wrong first, if anything.
+    /// First error, if there is one.
     pub fn failure(&self) -> Option<&'static str> {
         self.failure
     }
@@ -100,7 +100,7 @@ impl Outcome {
     }
 }
 
-/// Is this the longer precision?
+/// True if this is double precision.
 pub(super) fn is_double<S: Scalar>() -> bool {
     S::EPSILON.to_f64() < 1e-10
 }

@@ -1,4 +1,4 @@
-//! What the checks share: small memory, literals in any precision, and a gradient copied out of its memory.
+//! Shared by the checks: small memory, literals in any precision, and a gradient copied out of its memory.
 
 use dst_core::solve::{Borrowed, Workspace};
 use dst_core::{Crossing, Error, Integrator, Memory, Plan, Scalar, System};

@@ -1,4 +1,4 @@
-//! What the firmware needs of an emulated board: start, output, exit, and the depth of its stack.
+//! Support for an emulated board: start, output, exit, and the depth of its stack.
 //!
 //! Semihosting is the debugger's service: the emulator (or a probe) writes for the firmware and ends with its code.
 

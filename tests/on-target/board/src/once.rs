@@ -1,4 +1,4 @@
-//! Memory in a `static` that is lent out once.
+//! Memory in a `static` that can be borrowed once.
 
 use core::cell::{Cell, UnsafeCell};
 

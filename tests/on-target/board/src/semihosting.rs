@@ -8,7 +8,7 @@ use cortex_m_semihosting::{nr, syscall as call};
 #[cfg(target_arch = "riscv32")]
 use riscv_semihosting::{nr, syscall as call};
 
-/// Not supported elsewhere; editors check this crate for the host.
+/// Not supported on other targets; editors check this crate for the host.
 #[cfg(not(any(target_arch = "arm", target_arch = "riscv32")))]
 mod nowhere {
     pub(super) mod nr {

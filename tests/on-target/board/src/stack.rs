@@ -1,4 +1,4 @@
-//! How deep the stack gets, by painting it.
+//! Peak stack depth, by painting.
 //!
 //! The memory below the stack pointer is filled with a pattern; afterwards the lowest word that has changed tells how far
 //! a call reached. A word that was overwritten by the pattern itself would hide: four bytes of doubt.

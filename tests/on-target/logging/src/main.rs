@@ -13,7 +13,7 @@ use dst_core::{Argument, Crossing, Error, Euler, Memory, Mode, Progress, Seeds, 
 board::entry!(main);
 board::report_panics!();
 
-/// What a control loop does, with a word about each part.
+/// One pass of a control loop, with a log line for each part.
 fn tick_by_tick() -> Result<(), Error> {
     let flow = formula!(|theta: 1, x: 2, _t| [x[0], theta[0] * x[1] * 4.0], |x| x[0] * x[0]
         + x[1] * x[1] * 16.0);
