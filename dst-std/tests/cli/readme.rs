@@ -115,7 +115,7 @@ fn commands_of_the_readme_run() {
         };
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_dst"))
             .args(&words)
-            .current_dir(scratch.path())
+            .current_dir(&scratch.0)
             .env_remove("DST_DATA")
             .output()
             .unwrap();
