@@ -71,7 +71,7 @@ impl SystemName {
 /// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Was the tolerance met? False at the step limit.
+    /// True if the tolerance was met, false at the step limit.
     pub reached: bool,
     /// N
     pub steps: usize,
