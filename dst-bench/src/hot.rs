@@ -20,7 +20,7 @@ use crate::systems::{self, SystemName, engine};
 pub struct HotPath {
     /// On the command line and in the tables.
     pub name: &'static str,
-    /// What one piece of work is.
+    /// Description of one piece of work.
     pub what: &'static str,
     /// Pieces in one turn: some ten milliseconds.
     pub times: usize,

@@ -1,4 +1,4 @@
-//! What dst costs: against a loop written by hand, against its own past, against other systems, and as problems grow.
+//! Cost of dst: against a loop written by hand, against its own past, against other systems, and as problems grow.
 //!
 //! Times on a shared machine vary by more than the differences that are looked for. So what can be counted is counted, because the
 //! number of instructions that a run retires does not vary at all; and what has to be timed runs by turns with what it is

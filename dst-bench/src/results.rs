@@ -1,4 +1,4 @@
-//! `RESULTS.md`: sections between marks, each written by the program that measures it and left alone by the others.
+//! `RESULTS.md`: sections between marks, each replaced by the program that measures it. All other text is kept.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use dst_std::report::write_file;
 const HEAD: &str = "\
 # Results
 
-Written by programs; the numbers are of the machine named in each section. `cargo xtask compare` measures ours beside other systems
-anew, `cargo xtask growth` how cost grows.
+The sections between marks are written by `cargo xtask compare` and `cargo xtask growth`; each program replaces its own sections and
+keeps all other text. Times belong to the machine named in each section.
 ";
 
 /// Puts a section into the file, in the place of the one with the same name or at the end.
@@ -21,7 +21,7 @@ pub fn put(file: &Path, name: &str, section: &str) -> Result<(), String> {
     write_file(file, replaced(&old, name, section).as_bytes())
 }
 
-/// The text with this section.
+/// Returns the text with this section.
 fn replaced(old: &str, name: &str, section: &str) -> String {
     let (from, to) = (format!("<!-- {name} -->"), format!("<!-- /{name} -->"));
     let new = format!("{from}\n{}\n{to}", section.trim_end());
@@ -50,5 +50,8 @@ mod tests {
         assert_eq!(replaced(&two, "a", "first"), two);
         assert_eq!(replaced(&two, "a", "third"), two.replace("first", "third"));
         assert_eq!(replaced(&two, "b", "x"), two.replace("second", "x"));
+        // Text that was edited by hand survives, before, between and after the sections.
+        let edited = two.replace("\n\n<!-- b", "\n\nBy hand.\n\n<!-- b") + "\nAlso by hand.\n";
+        assert_eq!(replaced(&edited, "b", "x"), edited.replace("second", "x"));
     }
 }

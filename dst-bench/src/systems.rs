@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use dst_core::{Error, Euler, Memory, System, formula};
 
-/// Which loop makes the steps.
+/// Loop that makes the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Case {
     /// dst-core.
@@ -13,7 +13,7 @@ pub enum Case {
     Hand,
 }
 
-/// Which system is stepped.
+/// System that is stepped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum SystemName {
     /// Gradient flow of Rosenbrock's function at the rate θ₁·exp(−θ₂t): an ordinary amount of work per step.
@@ -27,7 +27,7 @@ pub enum SystemName {
 pub struct Problem {
     /// θ; the quadratic uses the first only.
     pub theta: [f64; 2],
-    /// Where it starts.
+    /// Starting point.
     pub x0: [f64; 2],
     /// h
     pub h: f64,
@@ -68,10 +68,10 @@ impl SystemName {
     }
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Was the tolerance met? False at the step limit.
+    /// True if the tolerance was met, false at the step limit.
     pub reached: bool,
     /// N
     pub steps: usize,

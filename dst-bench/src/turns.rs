@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 /// Threads of the side before may still be spinning in wait of work.
 const REST: Duration = Duration::from_millis(30);
 
-/// What a side found; which of the numbers there are depends on the question.
+/// Answer of a side; the numbers that are present depend on the question.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Answer {
-    /// What computed it.
+    /// Versions of the software that computed it.
     pub version: String,
     /// N, or another count that must be equal.
     pub steps: Option<usize>,
@@ -30,11 +30,11 @@ pub struct Answer {
     pub value: Option<f64>,
     /// In memory with the problem made and nothing run.
     pub before_mb: f64,
-    /// Why there is no answer.
+    /// Reason why there is no answer.
     pub failed: Option<String>,
 }
 
-/// What a side says at the end.
+/// Last message of a side.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Farewell {
     /// The most it had in memory.
@@ -47,7 +47,7 @@ pub struct Side {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    /// What the first run found.
+    /// Answer of the first run.
     pub answer: Answer,
     /// Seconds of every turn.
     pub seconds: Vec<f64>,

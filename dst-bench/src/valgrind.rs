@@ -4,12 +4,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What a counted run gave.
+/// Result of a counted run.
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// Instructions retired by the whole process.
     pub instructions: u64,
-    /// What it printed.
+    /// Output of the program.
     pub stdout: String,
 }
 

@@ -23,6 +23,8 @@
 //! # Ok::<(), dst_core::Error>(())
 //! ```
 //!
+//! The [`guide`] explains it in chapters: what a stopping-time gradient is, your own loop, settling, when it helps, traps.
+//!
 //! # Four types
 //!
 //! | | | |
@@ -117,6 +119,8 @@ extern crate std;
 pub mod adapt;
 pub mod checkpoint;
 mod error;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod integrator;
 pub mod methods;
 pub mod mpc;

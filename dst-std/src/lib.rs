@@ -23,13 +23,15 @@
 //! | [`experiments`], [`report`] | a configuration in, plain results out; how they are shown |
 //! | [`machine`] | memory that is there and memory that is used, and what a run should say about where it ran |
 //!
-//! Results have the same bits on any number of threads.
+//! The [`guide`] has a chapter for each use. Results have the same bits on any number of threads.
 
 pub mod cli;
 pub mod control;
 pub mod data;
 pub mod experiments;
 mod failure;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod l2o;
 pub mod learned;
 pub mod linalg;

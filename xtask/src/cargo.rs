@@ -89,7 +89,7 @@ impl Cargo {
             .is_ok_and(|status| status.success())
     }
 
-    /// What rustc says to these arguments: the one that belongs to our cargo.
+    /// Output of rustc, the one that belongs to our cargo, for these arguments.
     pub(crate) fn rustc(&self, arguments: &[&str]) -> Result<String, String> {
         let beside = PathBuf::from(&self.program).with_file_name("rustc");
         let rustc = if beside.is_file() {
@@ -118,7 +118,7 @@ impl Cargo {
         &self.root
     }
 
-    /// Where builds go: a folder of this name inside the target folder.
+    /// Folder of this name inside the target folder.
     pub(crate) fn target_folder(&self, name: &str) -> PathBuf {
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
         self.root.join(target).join(name)

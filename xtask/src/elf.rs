@@ -1,4 +1,4 @@
-//! What a linked program contains: sizes of its sections, addresses of its symbols, and what it must not have.
+//! Contents of a linked program: sizes of its sections, addresses of its symbols, and symbols that it must not have.
 
 use std::path::Path;
 

@@ -32,7 +32,7 @@ enum Command {
         #[arg(long)]
         host_only: bool,
     },
-    /// What needs no other target than this machine.
+    /// Jobs that need no other target than this machine.
     TestHost,
     /// Firmware on four emulated boards: same bits as here, within its budgets.
     TestCross {
@@ -47,6 +47,8 @@ enum Command {
     Overhead,
     /// The examples print what their headers say.
     Examples,
+    /// Plain English in documentation, help and page: fails on banned words.
+    Words,
     /// Ours beside JAX, equinox, diffrax, PyTorch, torchdiffeq and scipy, by turns: answers, times, memory.
     ///
     /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
@@ -62,7 +64,7 @@ enum Command {
         #[arg(long)]
         python: Option<std::path::PathBuf>,
     },
-    /// What got slower: instructions of the hot paths against dst-bench/baseline.txt, or against another commit.
+    /// Regressions: instructions of the hot paths against dst-bench/baseline.txt, or against another commit.
     Bench {
         /// Builds this commit too, counts both and times them by turns.
         #[arg(long, value_name = "COMMIT")]
@@ -71,13 +73,13 @@ enum Command {
         #[arg(long, conflicts_with = "against")]
         write: bool,
     },
-    /// How cost grows with dimension, steps, slots and threads; writes dst-bench/RESULTS.md and growth.svg.
+    /// Growth of cost with dimension, steps, slots and threads; writes dst-bench/RESULTS.md and growth.svg.
     Growth {
         /// Stops a decade earlier; the results go to the target folder.
         #[arg(long)]
         quick: bool,
     },
-    /// What a stranger meets: a fresh clone, an empty cargo home, the two commands of the README, timed.
+    /// A new user's first minutes: a fresh clone, an empty cargo home, the two commands of the README, timed.
     CleanClone {
         /// The first command only; the second takes half an hour.
         #[arg(long)]
@@ -128,15 +130,16 @@ fn main() -> ExitCode {
         }
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
         Command::Examples => suite::each([("examples", || jobs::examples::run(&cargo))]),
+        Command::Words => suite::each([("words", || jobs::words::run(&cargo))]),
         Command::Compare {
             quick,
             only,
             python,
-        } => suite::told(jobs::compare::run(&cargo, quick, only.as_deref(), python)),
+        } => suite::exit_code(jobs::compare::run(&cargo, quick, only.as_deref(), python)),
         Command::Bench { against, write } => {
-            suite::told(jobs::bench::run(&cargo, against.as_deref(), write))
+            suite::exit_code(jobs::bench::run(&cargo, against.as_deref(), write))
         }
-        Command::Growth { quick } => suite::told(jobs::growth::run(&cargo, quick)),
+        Command::Growth { quick } => suite::exit_code(jobs::growth::run(&cargo, quick)),
         Command::CleanClone { first } => jobs::clean_clone::run(&cargo, first),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
         Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
@@ -146,5 +149,65 @@ fn main() -> ExitCode {
         }
         Command::CHeader { check: true } => suite::alone(&cargo, jobs::c_header::check),
         Command::CHeader { check: false } => suite::alone(&cargo, jobs::c_header::write),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::Parser;
+
+    const PAGES: [(&str, &str); 6] = [
+        ("README.md", include_str!("../../README.md")),
+        ("CONTRIBUTING.md", include_str!("../../CONTRIBUTING.md")),
+        ("RESULTS.md", include_str!("../../dst-bench/RESULTS.md")),
+        ("ffi", include_str!("../../dst-core/ffi/README.md")),
+        ("on-target", include_str!("../../tests/on-target/README.md")),
+        ("guide", include_str!("../../dst-core/src/guide/c.md")),
+    ];
+
+    /// Every `cargo xtask …` of a page: a line of a code block, or text between backticks.
+    fn commands(page: &str) -> Vec<String> {
+        let (mut found, mut fenced) = (Vec::new(), false);
+        for line in page.lines() {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+            } else if fenced {
+                found.push(line.split(" #").next().unwrap_or_default());
+            } else {
+                found.extend(line.split('`').skip(1).step_by(2));
+            }
+        }
+        let ours = found.iter().map(|text| text.trim());
+        ours.filter(|text| text.starts_with("cargo xtask "))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Options between brackets are taken as given; placeholders get a value.
+    fn parses(command: &str) -> Result<(), String> {
+        let line = command.replace(['[', ']'], "");
+        let line = line.replace("--target T", "--target thumbv7em-none-eabihf");
+        // A choice, as in `bench [--against COMMIT | --write]`, is parsed by its first part.
+        let line = line.split(" | ").next().unwrap_or_default();
+        let words = line.split_whitespace().skip(2);
+        match Cli::try_parse_from(std::iter::once("cargo xtask").chain(words)) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(format!("{command}: {error}")),
+        }
+    }
+
+    #[test]
+    fn commands_of_the_pages_parse() {
+        for (name, page) in PAGES {
+            let commands = commands(page);
+            assert!(!commands.is_empty(), "{name}");
+            for command in commands {
+                if let Err(reason) = parses(&command) {
+                    panic!("{name}: {reason}");
+                }
+            }
+        }
+        assert!(parses("cargo xtask test --hostonly").is_err());
     }
 }

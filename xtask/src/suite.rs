@@ -53,11 +53,11 @@ where
 
 /// Runs one job that is a subcommand of its own.
 pub(crate) fn alone(cargo: &Cargo, run: Run) -> ExitCode {
-    told(run(cargo))
+    exit_code(run(cargo))
 }
 
 /// Says what went wrong.
-pub(crate) fn told(result: Result<(), String>) -> ExitCode {
+pub(crate) fn exit_code(result: Result<(), String>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {

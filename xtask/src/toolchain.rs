@@ -1,4 +1,4 @@
-//! What builds and runs code for other targets: found, or installed, or named.
+//! Toolchains and emulators for other targets: found, installed, or named in an error.
 //!
 //! Firmware needs `core` for its target. In this order we take
 //! 1. the Rust toolchain at hand, if it has the target, or if rustup can add it;
@@ -99,12 +99,12 @@ pub(crate) fn ensure(tools: &[Tool]) -> Result<(), String> {
     ))
 }
 
-/// How cargo builds for one target.
+/// Build settings of cargo for one target.
 #[derive(Clone, Debug)]
 pub(crate) struct RustFor {
     /// The target triple.
     pub(crate) target: &'static str,
-    /// What was chosen, in words.
+    /// Name of the choice, for the log.
     pub(crate) description: String,
     variables: Vec<(String, String)>,
     arguments: Vec<String>,
@@ -131,7 +131,7 @@ impl RustFor {
         Self::from_source(cargo, target)
     }
 
-    /// Is it the toolchain at hand, with all its components?
+    /// True if it is the current toolchain, with all its components.
     pub(crate) fn is_plain(&self) -> bool {
         self.variables.is_empty()
     }
@@ -179,7 +179,7 @@ impl RustFor {
     }
 }
 
-/// Does the toolchain at hand have `core` for this target?
+/// True if the current toolchain has `core` for this target.
 fn has_target(cargo: &Cargo, target: &str) -> bool {
     let folder = cargo.rustc(&["--target", target, "--print", "target-libdir"]);
     folder.is_ok_and(|folder| Path::new(folder.trim()).is_dir())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use dst_bench::compare::{self, Comparison, Contest, Office};
+use dst_bench::compare::{self, Comparison, Contest, Setup};
 use dst_bench::{results, sibling};
 use dst_std::report::write_file;
 
@@ -18,7 +18,7 @@ struct Args {
     /// The scripts.
     #[arg(long)]
     peers: PathBuf,
-    /// Where RESULTS.md and compare.svg go.
+    /// Folder of RESULTS.md and compare.svg.
     #[arg(long)]
     out: PathBuf,
     /// For gradients and what the others complain about.
@@ -53,7 +53,7 @@ fn run(args: &Args) -> Result<Vec<String>, String> {
     for folder in [&args.out, &args.scratch] {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
-    let office = Office {
+    let setup = Setup {
         python: args.python.clone(),
         peers: args.peers.clone(),
         ours: sibling("ours")?,
@@ -64,8 +64,8 @@ fn run(args: &Args) -> Result<Vec<String>, String> {
     let chosen = |c: &Comparison| args.only.is_none_or(|only| only == *c);
     for comparison in Comparison::ALL.into_iter().filter(chosen) {
         let text = match comparison {
-            Comparison::Checkpoints => checkpoints(&office, &mut dissent)?,
-            _ => contests(&office, comparison, args, &mut dissent)?,
+            Comparison::Checkpoints => checkpoints(&setup, &mut dissent)?,
+            _ => contests(&setup, comparison, args, &mut dissent)?,
         };
         let file = args.out.join("RESULTS.md");
         results::put(&file, comparison.name(), &text)?;
@@ -76,14 +76,14 @@ fn run(args: &Args) -> Result<Vec<String>, String> {
 }
 
 fn contests(
-    office: &Office,
+    setup: &Setup,
     comparison: Comparison,
     args: &Args,
     dissent: &mut Vec<String>,
 ) -> Result<String, String> {
     let mut held = Vec::new();
     for case in comparison.cases(args.quick) {
-        let contest = Contest::hold(office, case)?;
+        let contest = Contest::hold(setup, case)?;
         dissent.extend(
             contest
                 .dissenters()
@@ -101,8 +101,8 @@ fn picture(out: &Path, held: &[Contest]) -> Result<(), String> {
     write_file(&out.join("compare.svg"), compare::picture(held).as_bytes())
 }
 
-fn checkpoints(office: &Office, dissent: &mut Vec<String>) -> Result<String, String> {
-    let (table, version, agree) = compare::checkpoints(office)?;
+fn checkpoints(setup: &Setup, dissent: &mut Vec<String>) -> Result<String, String> {
+    let (table, version, agree) = compare::checkpoints(setup)?;
     if !agree {
         dissent.push("Revolve's counts are not the optimum that dst-core computes".to_owned());
     }

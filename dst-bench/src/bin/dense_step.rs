@@ -1,4 +1,4 @@
-//! Is a step with a large dense matrix bound by memory? Times one Euler step of the validation problem against one reading of
+//! Cost of a step with a large dense matrix: times one Euler step of the validation problem against one reading of
 //! the stored half of its matrix, by turns in one run.
 //!
 //! `cargo run --release -p dst-bench --bin dense_step -- --dim 10000`
@@ -22,7 +22,7 @@ struct Args {
     /// Turns.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
-    /// Fail if a step takes longer than so many readings.
+    /// Fail if a step takes longer than this many readings.
     #[arg(long, value_name = "RATIO")]
     check: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! How cost grows: time and memory of a gradient against dimension, steps and slots, and throughput against threads, with what theory
+//! Growth of cost: time and memory of a gradient against dimension, steps and slots, and throughput against threads, with what theory
 //! says beside it. Writes `growth.svg` and the section `growth` of `RESULTS.md`; `cargo xtask growth` starts it.
 //!
 //! Every point is a process of its own, because a process does not give back the memory that it once had.
@@ -19,7 +19,7 @@ use dst_std::report::{Axis, Plot, Series, Table, panels, short, write_file};
 /// Measures how cost grows.
 #[derive(Parser)]
 struct Args {
-    /// Where RESULTS.md and growth.svg go.
+    /// Folder of RESULTS.md and growth.svg.
     #[arg(long)]
     out: PathBuf,
     /// Stops a decade earlier.
@@ -29,7 +29,7 @@ struct Args {
 
 /// Checkpoint slots where nothing else is said.
 const SLOTS: usize = 10;
-/// The time at which the flow of 100 variables has |∇f|² = 1e-2, about: so many steps need h = T/N.
+/// Approximate time T at which the flow of 100 variables has |∇f|² = 1e-2: N steps need h = T/N.
 const TIME: f64 = 11.08;
 
 fn main() -> ExitCode {
@@ -50,9 +50,9 @@ struct Point {
     added_mb: f64,
     /// Evaluations and pullbacks, for a length known beforehand.
     work: f64,
-    /// What the engine asks for.
+    /// Memory that the engine asks for.
     asked_mb: f64,
-    /// What it would ask for to keep every state with its record.
+    /// Memory that it would ask for to keep every state with its record.
     all_mb: f64,
 }
 
@@ -185,7 +185,7 @@ fn thread_counts() -> impl Iterator<Item = usize> {
     powers.take_while(move |&n| n < all).chain([all])
 }
 
-/// Seconds that tuning takes on so many threads; its answer must not depend on their number.
+/// Seconds that tuning takes on this many threads; its answer must not depend on their number.
 struct Batch {
     threads: usize,
     seconds: Vec<f64>,

@@ -1,4 +1,4 @@
-//! One hot path as a side of a comparison with an earlier build (see `turns`), or so many times and no more, to be counted.
+//! One hot path as a side of a comparison with an earlier build (see `turns`), or a fixed number of times, to be counted.
 
 use std::process::ExitCode;
 
@@ -10,9 +10,9 @@ use dst_std::linalg::threads;
 /// Runs one hot path.
 #[derive(Parser)]
 struct Args {
-    /// Which; all names are listed without one.
+    /// Name of the hot path; without one, all names are listed.
     name: Option<String>,
-    /// Does so many pieces of work and ends.
+    /// Number of pieces of work after which the program ends.
     #[arg(long)]
     times: Option<usize>,
 }

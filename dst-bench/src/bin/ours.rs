@@ -78,7 +78,7 @@ struct Validation {
     /// ε
     #[arg(long, default_value_t = 1e-3)]
     eps: f64,
-    /// Where the gradient goes.
+    /// File for the gradient.
     #[arg(long)]
     gradient: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@ use dst_bench::{Problem, SystemName, by_hand, sibling};
 
 /// Steps of the shorter run; the longer one makes twice as many.
 const STEPS: usize = 20_000;
-/// What `--check` allows on Rosenbrock.
+/// Limit of `--check` on Rosenbrock.
 const LIMIT: f64 = 1.10;
 
 /// Counts the instructions that one step takes in dst-core and in a loop written by hand.

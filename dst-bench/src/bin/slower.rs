@@ -1,4 +1,4 @@
-//! What got slower: the hot paths of this build against the baseline file, counted in instructions, or against the build of an
+//! Regressions: the hot paths of this build against the baseline file, counted in instructions, or against the build of an
 //! earlier commit, counted and timed by turns. `cargo xtask bench` starts it.
 
 use std::path::{Path, PathBuf};

@@ -8,10 +8,10 @@ use dst_bench::{Case, SystemName, by_hand, engine};
 /// Makes one run and prints N and the bits of x_N.
 #[derive(Parser)]
 struct Args {
-    /// Which loop makes the steps.
+    /// Loop that makes the steps.
     #[arg(long)]
     case: Case,
-    /// Which system is stepped.
+    /// System that is stepped.
     #[arg(long)]
     system: SystemName,
     /// The run stops at the first J ≤ EPS.

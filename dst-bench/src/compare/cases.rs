@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::contest::Office;
+use super::contest::Setup;
 
-/// What is compared: a section of the results.
+/// Comparison: a section of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Comparison {
     /// The gradient of a number of steps.
@@ -30,7 +30,7 @@ impl Comparison {
         Self::Checkpoints,
     ];
 
-    /// Of its section.
+    /// Name of its section.
     pub fn name(self) -> &'static str {
         match self {
             Self::Steps => "steps",
@@ -47,7 +47,7 @@ impl Comparison {
             Self::Steps => (
                 "Gradient of a number of steps (Definition 3)",
                 "Run and gradient of `dst validate`'s problem: d variables, 10·d parameters, Euler's method, 64-bit numbers. `haar` is a \
-                 dense matrix, `hh8` a product of eight reflections. JAX is told N beforehand and is compiled and warm; \
+                 dense matrix, `hh8` a product of eight reflections. JAX is given N beforehand and is compiled and warm; \
                  equinox and dst decide online what to keep.",
             ),
             Self::Events => (
@@ -68,7 +68,7 @@ impl Comparison {
             ),
             Self::Checkpoints => (
                 "Forward steps of checkpointing",
-                "Forward steps in all, the run included. Revolve is told N; dst is not.",
+                "Forward steps in all, the run included. Revolve is given N; dst is not.",
             ),
         }
     }
@@ -151,7 +151,7 @@ pub struct Case {
     pub name: String,
     /// The question.
     pub question: Question,
-    /// Who is asked; ours comes first.
+    /// Contestants; ours comes first.
     pub by: Vec<Contestant>,
 }
 
@@ -162,7 +162,7 @@ pub enum Question {
     Steps {
         /// d
         dim: usize,
-        /// Of the spectrum.
+        /// Kind of basis of the spectrum.
         basis: &'static str,
         /// ε
         eps: &'static str,
@@ -173,7 +173,7 @@ pub enum Question {
     Event {
         /// d
         dim: usize,
-        /// Of the spectrum.
+        /// Kind of basis of the spectrum.
         basis: &'static str,
     },
     /// Adam-OLA.
@@ -236,7 +236,7 @@ impl Question {
     }
 }
 
-/// Who is asked.
+/// Contestant in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contestant {
     /// Everything kept.
@@ -281,19 +281,19 @@ impl Contestant {
         }
     }
 
-    /// How to ask it; the gradient goes to the file.
-    pub fn command(self, question: Question, office: &Office, gradient: &Path) -> Command {
+    /// Command that asks it; the gradient goes to the file.
+    pub fn command(self, question: Question, setup: &Setup, gradient: &Path) -> Command {
         let script = |file: &str, method: &[&str]| {
-            let mut command = Command::new(&office.python);
+            let mut command = Command::new(&setup.python);
             command
                 .env("PYTHONDONTWRITEBYTECODE", "1")
-                .arg(office.peers.join(file))
+                .arg(setup.peers.join(file))
                 .args(method);
             command
         };
         let mut command = match self {
             Self::Ours | Self::OursIn64 => {
-                let mut command = Command::new(&office.ours);
+                let mut command = Command::new(&setup.ours);
                 // What making the problem took is given back to the system, and so is not there for the gradient to hide in.
                 command.env("MALLOC_MMAP_THRESHOLD_", "131072");
                 command.arg(match question {

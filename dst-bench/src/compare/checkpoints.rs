@@ -1,4 +1,4 @@
-//! Forward steps of checkpointing: the online schedule beside Revolve, which is told N.
+//! Forward steps of checkpointing: the online schedule beside Revolve, which is given N.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use dst_core::checkpoint::{Mark, Schedule, optimum};
 use dst_std::report::Table;
 use serde::Deserialize;
 
-use super::contest::Office;
+use super::contest::Setup;
 
 /// Lengths of runs and numbers of slots.
 const STEPS: [usize; 4] = [50, 100, 500, 1000];
@@ -19,27 +19,27 @@ struct Counted {
 }
 
 /// The table, and whether Revolve's counts are the optimum as we know it.
-pub fn checkpoints(office: &Office) -> Result<(Table, String, bool), String> {
+pub fn checkpoints(setup: &Setup) -> Result<(Table, String, bool), String> {
     let pairs: Vec<(usize, usize)> = STEPS
         .iter()
         .flat_map(|&steps| SLOTS.map(|slots| (steps, slots)))
         .collect();
-    let output = Command::new(&office.python)
+    let output = Command::new(&setup.python)
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .arg(office.peers.join("checkpoint_counts.py"))
+        .arg(setup.peers.join("checkpoint_counts.py"))
         .args(
             pairs
                 .iter()
                 .map(|(steps, slots)| format!("{steps}:{slots}")),
         )
         .output()
-        .map_err(|e| format!("{} does not start: {e}", office.python.display()))?;
+        .map_err(|e| format!("{} does not start: {e}", setup.python.display()))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let last = said.lines().last().unwrap_or("no word").to_owned();
         return Err(format!("checkpoint_counts.py: {last}"));
     }
-    let told: Counted =
+    let known: Counted =
         serde_json::from_slice(&output.stdout).map_err(|e| format!("checkpoint_counts.py: {e}"))?;
     let mut table = Table::new()
         .right("steps")
@@ -47,15 +47,15 @@ pub fn checkpoints(office: &Office) -> Result<(Table, String, bool), String> {
         .right("Revolve, N known")
         .right("dst, N unknown")
         .right("ratio");
-    let mut agree = told.counts.len() == pairs.len();
-    for (&(steps, slots), &revolve) in pairs.iter().zip(&told.counts) {
+    let mut agree = known.counts.len() == pairs.len();
+    for (&(steps, slots), &revolve) in pairs.iter().zip(&known.counts) {
         agree &= revolve == optimum(steps, slots);
         let ours = online(steps, slots);
         let ratio = format!("{:.3}", ours as f64 / revolve as f64);
         let cells = [steps, slots, revolve, ours].map(|n| n.to_string().into());
         table.row(cells.into_iter().chain([ratio.into()]));
     }
-    Ok((table, told.version, agree))
+    Ok((table, known.version, agree))
 }
 
 /// Forward steps of the online schedule.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::cases::{Case, Contestant, Question};
 use crate::turns::{Answer, Side, median, read_gradient};
 
-/// Where everything is, and how long a case may take.
+/// Paths of the programs, and the time that a case may take.
 #[derive(Clone, Debug)]
-pub struct Office {
+pub struct Setup {
     /// Python, with the others installed.
     pub python: PathBuf,
     /// The scripts.
@@ -20,7 +20,7 @@ pub struct Office {
     pub patience: f64,
 }
 
-/// What came out.
+/// Result of a case.
 #[derive(Clone, Debug)]
 pub struct Contest {
     /// The question.
@@ -31,10 +31,10 @@ pub struct Contest {
     pub lines: Vec<Line>,
 }
 
-/// What came out for one contestant.
+/// Result of one contestant.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Who.
+    /// Contestant.
     pub by: Contestant,
     /// Its numbers, or why there are none.
     pub result: Result<Measured, String>,
@@ -43,9 +43,9 @@ pub struct Line {
 /// The numbers of one contestant.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Of what was run.
+    /// Versions of the packages that were run.
     pub version: String,
-    /// Of every turn.
+    /// Seconds of every turn.
     pub seconds: Vec<f64>,
     /// The median over the turns of its time by ours.
     pub ratio: f64,
@@ -60,17 +60,17 @@ const TURNS: (f64, f64) = (3.0, 25.0);
 
 impl Contest {
     /// Asks everybody. A contestant that fails has a line that says so; ours must not.
-    pub fn hold(office: &Office, case: Case) -> Result<Self, String> {
-        let file = |i: usize, kind: &str| office.folder.join(format!("{i}.{kind}"));
+    pub fn hold(setup: &Setup, case: Case) -> Result<Self, String> {
+        let file = |i: usize, kind: &str| setup.folder.join(format!("{i}.{kind}"));
         let mut sides: Vec<Result<Side, String>> = Vec::new();
         for (i, by) in case.by.iter().enumerate() {
             eprintln!("{}: {} gets ready", case.name, plain(by.name()));
             let gradient = file(i, "gradient");
             let _ = std::fs::remove_file(&gradient);
-            let command = by.command(case.question, office, &gradient);
+            let command = by.command(case.question, setup, &gradient);
             sides.push(Side::start(command, &file(i, "log")));
         }
-        take_turns(&case.name, &mut sides, office.patience);
+        take_turns(&case.name, &mut sides, setup.patience);
         let ours = match sides.first() {
             Some(Ok(ours)) => (ours.answer.clone(), ours.seconds.clone()),
             Some(Err(reason)) => return Err(format!("{}: {reason}", case.name)),

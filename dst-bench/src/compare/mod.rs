@@ -5,14 +5,14 @@
 //! | `cases` | the questions, and who is asked: a new comparison is an entry there and a script in `peers/` |
 //! | `contest` | asks by turns and compares the answers |
 //! | `checkpoints` | counts of forward steps: nothing to be timed |
-//! | `show` | tables and the picture |
+//! | `section` | tables and the picture |
 
 mod cases;
 mod checkpoints;
 mod contest;
-mod show;
+mod section;
 
 pub use cases::{Case, Comparison, Contestant, Question};
 pub use checkpoints::checkpoints;
-pub use contest::{Contest, Line, Office};
-pub use show::{machine, picture, section};
+pub use contest::{Contest, Line, Setup};
+pub use section::{machine, picture, section};

@@ -1,6 +1,7 @@
 //! The program as a user meets it: what it prints, where, and with which exit code.
 
 mod ola;
+mod readme;
 #[path = "../scratch/mod.rs"]
 mod scratch;
 mod validate;

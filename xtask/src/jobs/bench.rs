@@ -1,4 +1,4 @@
-//! What got slower: the hot paths of `dst-bench` against its baseline file, or against the build of an earlier commit.
+//! Regressions: the hot paths of `dst-bench` against its baseline file, or against the build of an earlier commit.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,7 +69,7 @@ fn unpacked(cargo: &Cargo, hash: &str, tree: &Path) -> Result<(), String> {
     unpacked
 }
 
-/// What git answers.
+/// Output of git.
 fn git(cargo: &Cargo, arguments: &[&str]) -> Result<String, String> {
     let mut git = Command::new("git");
     answer(git.current_dir(cargo.root()).args(arguments))

@@ -23,7 +23,7 @@ const TOOLS: &[Tool] = &[
 pub(crate) const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 /// C as the tests are written. No fused operations: the bits are compared with those of other targets.
 pub(crate) const C99: &[&str] = &["-std=c99", "-ffp-contract=off"];
-/// What the programs want to know.
+/// Version that the programs expect.
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
 /// All of them, for this machine.
@@ -37,7 +37,7 @@ const PROGRAMS: [&str; 7] = [
     "cxx",
 ];
 
-/// Where the controller in C is, seen from the programs.
+/// Folder of the controller in C, relative to the programs.
 pub(crate) const CONTROLLER: &str = "../../dst-std/src/control";
 
 /// Builds the library and does all of it.
@@ -60,7 +60,7 @@ pub(crate) fn sources(cargo: &Cargo) -> PathBuf {
     cargo.root().join("tests/c")
 }
 
-/// Is the tutorial in the README the one that is compiled here?
+/// Fails if the tutorial in the README is not the one that is compiled here.
 fn quoted(cargo: &Cargo) -> Result<(), String> {
     let read =
         |path: PathBuf| fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()));
@@ -73,7 +73,7 @@ fn quoted(cargo: &Cargo) -> Result<(), String> {
     }
 }
 
-/// Does the tutorial print what the README says? There, `…` stands for lines that are left out.
+/// Fails if the tutorial does not print what the README says. There, `…` stands for lines that are left out.
 fn promised(cargo: &Cargo, output: &str) -> Result<(), String> {
     let path = cargo.root().join("dst-core/ffi/README.md");
     let readme = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -93,7 +93,7 @@ fn promised(cargo: &Cargo, output: &str) -> Result<(), String> {
     }
 }
 
-/// What the program of known answers prints on this machine.
+/// Output of the program of known answers on this machine.
 pub(crate) fn known_answers(cargo: &Cargo) -> Result<String, String> {
     ensure(TOOLS)?;
     let host = Host::new(cargo)?;
@@ -106,7 +106,7 @@ struct Host {
     sources: PathBuf,
     /// libdst.a, dst.h and the rest.
     package: PathBuf,
-    /// Where the programs go.
+    /// Folder of the compiled programs.
     programs: PathBuf,
 }
 

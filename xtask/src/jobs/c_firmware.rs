@@ -117,7 +117,7 @@ fn compare(here: &[String], there: &[String]) -> Result<(), String> {
     }
 }
 
-/// What a package is for: the name of its folder.
+/// Purpose of a package: the name of its folder.
 fn owner_of(package: &Path) -> String {
     let name = package.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()

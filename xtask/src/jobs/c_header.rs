@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::cargo::Cargo;
 
-/// Where the header is, from the root of the workspace.
+/// Path of the header, from the root of the workspace.
 pub(crate) const HEADER: &str = "dst-core/ffi/include/dst.h";
 
 /// Writes the header.

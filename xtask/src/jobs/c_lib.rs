@@ -10,7 +10,7 @@ use super::c_header::HEADER;
 use crate::cargo::{Cargo, answer};
 use crate::toolchain::RustFor;
 
-/// How the library is built: no unwinding (a static library without std has none), one unit, so that what is not used
+/// Build settings of the library: no unwinding (a static library without std has none), one unit, so that what is not used
 /// is seen to be unused.
 const PROFILE: &[&str] = &[
     "profile.release.panic='abort'",
@@ -19,7 +19,7 @@ const PROFILE: &[&str] = &[
     "profile.release.debug=0",
 ];
 
-/// How much of the library is wanted.
+/// Extent of the library.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// All of it.
@@ -45,7 +45,7 @@ pub(crate) fn run(
     Ok(folder)
 }
 
-/// Where the folder is if nobody says: a small library does not take the place of a full one.
+/// Default folder: a small library does not replace a full one.
 pub(crate) fn folder(cargo: &Cargo, rust: Option<&RustFor>, scope: Scope) -> PathBuf {
     let target = rust.map_or("host", |rust| rust.target);
     let name = match scope {

@@ -1,4 +1,4 @@
-//! What the C program of known answers must print: what `tests/host/examples/c_cases.rs` prints, from dst-core in Rust.
+//! Expected output of the C program of known answers: that of `tests/host/examples/c_cases.rs`, from dst-core in Rust.
 
 use crate::cargo::{Cargo, answer};
 

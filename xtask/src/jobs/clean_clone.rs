@@ -1,4 +1,4 @@
-//! What a stranger meets: a fresh clone in an empty folder, an empty cargo home, and the two commands of the README.
+//! A new user's first minutes: a fresh clone in an empty folder, an empty cargo home, and the two commands of the README.
 //!
 //! The commands are read from the README, so that it cannot say one thing and this check do another. What is cloned is the last
 //! commit: a file that was never added is missed here, and nowhere else.
@@ -13,7 +13,7 @@ use crate::suite;
 pub(crate) fn run(cargo: &Cargo, first: bool) -> ExitCode {
     let clone = match cloned(cargo) {
         Ok(clone) => clone,
-        Err(reason) => return suite::told(Err(reason)),
+        Err(reason) => return suite::exit_code(Err(reason)),
     };
     let commands = clone.1.iter().take(if first { 1 } else { 2 });
     let folder = clone.0.as_path();

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::cargo::{Cargo, succeed};
 
-/// What the others need.
+/// Packages that the other systems need.
 const REQUIREMENTS: &str = "dst-bench/peers/requirements.txt";
 
 pub(crate) fn run(

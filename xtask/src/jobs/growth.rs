@@ -1,4 +1,4 @@
-//! How cost grows; see `dst-bench/src/bin/growth.rs`.
+//! Growth of cost; see `dst-bench/src/bin/growth.rs`.
 
 use crate::cargo::{Cargo, succeed};
 

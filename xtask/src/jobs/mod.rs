@@ -16,6 +16,7 @@ mod fmt;
 pub(crate) mod growth;
 mod host;
 pub(crate) mod overhead;
+pub(crate) mod words;
 
 use crate::cargo::Cargo;
 
@@ -31,7 +32,7 @@ pub(crate) struct Job {
     pub(crate) run: Work,
 }
 
-/// How a job is done.
+/// Function of a job.
 pub(crate) enum Work {
     Plain(Run),
     Noted(NotedRun),
@@ -53,9 +54,10 @@ const fn firmware<const I: usize>() -> Job {
     noted(cross::TARGETS[I].core, run)
 }
 
-/// What needs no other target than this machine.
+/// Jobs that need no other target than this machine.
 pub(crate) const HOST: &[Job] = &[
     job("fmt", fmt::run),
+    noted("words", words::run),
     job("clippy", clippy::workspace),
     job("clippy features", clippy::features),
     job("docs", docs::run),
@@ -66,7 +68,7 @@ pub(crate) const HOST: &[Job] = &[
     job("C library", c::run),
 ];
 
-/// What is built or run for other targets.
+/// Jobs for other targets.
 pub(crate) const CROSS: &[Job] = &[
     job("firmware fmt", cross::fmt),
     job("firmware clippy", cross::clippy),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::ticks;
 
-/// What was measured on one target. Bytes, and instructions per step.
+/// Measurements on one target: bytes, and instructions per step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
     pub(crate) minimal_text: u64,
@@ -13,9 +13,9 @@ pub(crate) struct Measured {
     /// Beyond the workspace.
     pub(crate) minimal_stack: u64,
     pub(crate) workspace: u64,
-    /// Of both precisions together.
+    /// Code of both precisions together.
     pub(crate) suite_text: u64,
-    /// Of the deeper one.
+    /// Stack of the deeper one.
     pub(crate) suite_stack: u64,
     /// The forward run, divided by its steps: evaluation, stop check, checkpoints.
     pub(crate) euler_step: u64,

@@ -61,7 +61,7 @@ pub(crate) const TARGETS: [Machine; 4] = [CORTEX_M0, CORTEX_M4F, CORTEX_M33, RV3
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Machine {
-    /// Does it compute with floating-point numbers itself? The tuned controllers are for those that do.
+    /// True if it has a floating-point unit. The tuned controllers run only on those.
     pub(crate) fn has_fpu(&self) -> bool {
         self.target.ends_with("eabihf")
     }
@@ -148,7 +148,7 @@ impl Machine {
 
     /// Calls `see` with the address of every instruction and the number of those before it.
     ///
-    /// The emulator is told to translate one instruction at a time and to log each; exact, and the same on every
+    /// The emulator translates one instruction at a time and logs each; exact, and the same on every
     /// instruction set. Counts, not cycles: the emulator knows nothing of pipelines and wait states.
     fn follow(&self, program: &Path, mut see: impl FnMut(u64, u64)) -> Result<(), String> {
         let mut command = self.command(program);
@@ -216,7 +216,7 @@ impl Machine {
     }
 }
 
-/// Where these symbols are, without the bit that says Thumb.
+/// Addresses of these symbols, without the Thumb bit.
 fn addresses(program: &Path, marks: &[&str]) -> Result<Vec<u64>, String> {
     let elf = Elf::read(program)?;
     let address = |mark: &&str| elf.address(mark).map(|address| address & !1);

@@ -16,10 +16,10 @@ pub(crate) use machine::{CORTEX_M4F, Machine, RV32IMAC, TARGETS};
 pub(crate) use reference::Reference;
 use reference::Report;
 
-/// Where the firmware is.
+/// Folder of the firmware.
 const FOLDER: &str = "tests/on-target";
 
-/// What is asked on the command line.
+/// Options of the command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     /// Build `core` from Debian's source even if the toolchain has it.

@@ -1,4 +1,4 @@
-//! What the host finds, and the comparison with what firmware found.
+//! Results of the host, and their comparison with those of the firmware.
 
 use std::process::Output;
 
@@ -8,11 +8,11 @@ use crate::cargo::{Cargo, answer};
 pub(crate) struct Reference {
     checks: Vec<String>,
     smallest: Vec<u32>,
-    /// Of the safety filter, then of the quadrotor.
+    /// Results of the safety filter, then of the quadrotor.
     pub(crate) ticks: Vec<u32>,
 }
 
-/// What the smallest program reports, in the order of `dst_models::smallest::Report`.
+/// Results of the smallest program, in the order of `dst_models::smallest::Report`.
 pub(crate) struct Report {
     words: Vec<u32>,
     pub(crate) steps: u64,
@@ -63,7 +63,7 @@ impl Reference {
         })
     }
 
-    /// What the controllers found, as programs in C print it.
+    /// Results of the controllers, as programs in C print them.
     pub(crate) fn tick_lines(&self) -> Vec<String> {
         let lines = self.checks.iter().filter(|l| l.starts_with("ticks "));
         lines.cloned().collect()

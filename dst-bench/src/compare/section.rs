@@ -152,7 +152,7 @@ pub fn picture(contests: &[Contest]) -> String {
     panels(&[time, memory], 1)
 }
 
-/// What the run and its gradient added to the process, in MB; pages are counted, so less than some cannot be seen.
+/// Memory that the run and its gradient added to the process, in MB; resolution is one page.
 fn added(measured: &Measured) -> f64 {
     let (before, peak) = measured.memory_mb;
     (peak - before).max(0.1)
