@@ -14,7 +14,7 @@
 //!
 //! | room | what |
 //! |---|---|
-//! | [`linalg`] | products, factorisations, vectorised functions; [`linalg::threads`] alone decides how many threads there are |
+//! | [`linalg`] | products, factorisations, vectorised functions; [`parallel`] alone decides how many threads there are |
 //! | [`data`], [`problems`] | LIBSVM files, synthetic sets; quadratics, smooth SVM, logistic regression |
 //! | [`learned`] | algorithms with many parameters: the diagonal preconditioner of the validation |
 //! | [`l2o`] | learning to optimise: L2O-DM and L2O-RNNprop, trained with and without a stopping-time penalty |
@@ -25,17 +25,25 @@
 //!
 //! Results have the same bits on any number of threads.
 
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod control;
 pub mod data;
+#[cfg(feature = "cli")]
 pub mod experiments;
 mod failure;
+pub mod files;
+pub mod format;
 pub mod l2o;
 pub mod learned;
 pub mod linalg;
 pub mod machine;
 pub mod ode;
+pub mod parallel;
 pub mod problems;
+pub mod progress;
+pub mod random;
+#[cfg(feature = "cli")]
 pub mod report;
 pub mod tune;
 

@@ -8,7 +8,8 @@ use dst_std::control::{
     Knobset, Model, Options, Pool, Score, Tuned, begin, differentiate, export, iterations,
     objective, tune,
 };
-use dst_std::linalg::threads;
+use dst_std::parallel;
+use dst_std::progress::Progress;
 use scratch::Scratch;
 
 fn plants() -> [Plant; 2] {
@@ -135,7 +136,7 @@ fn small_training(plant: &Plant, threads_used: usize) -> (Vec<f64>, Score, Score
     let set = knobs(plant, &[12, 40]);
     let (pool, choice) = (plant.pool(21, 120), plant.pool(23, 200));
     let test = plant.pool(22, 200).cast::<f32>();
-    threads::with(threads_used, || {
+    parallel::with(threads_used, || {
         let start = begin(&plant.program, &set, &pool, 500);
         let training = tune(
             &plant.program,
@@ -143,7 +144,7 @@ fn small_training(plant: &Plant, threads_used: usize) -> (Vec<f64>, Score, Score
             &start,
             [&pool, &choice],
             &options,
-            |_| false,
+            &Progress::hidden(),
         )
         .unwrap();
         let score = |theta: &[f64]| {

@@ -1,13 +1,13 @@
 //! The validation problem: against other systems, finite differences and itself.
 
 use dst_core::{Crossing, Euler, HeapMemory, Mode};
-use dst_std::data::normals;
 use dst_std::experiments::Context;
 use dst_std::experiments::validation::{
     Answer, Basis, Config, Instance, Method, Problem, Run, Slots, norm, relative_error, run, truth,
 };
-use dst_std::linalg::threads;
-use dst_std::report::{Interrupt, Progress};
+use dst_std::parallel;
+use dst_std::progress::Progress;
+use dst_std::random::normals;
 
 fn problem(dim: usize, basis: Basis) -> Problem {
     Problem {
@@ -152,7 +152,7 @@ fn the_bits_do_not_depend_on_the_threads() {
     ] {
         let instance = problem.build().unwrap();
         let run = paper(0.1, 1.0);
-        let with = |count| threads::with(count, || bits(&run.answer(&instance).unwrap())).unwrap();
+        let with = |count| parallel::with(count, || bits(&run.answer(&instance).unwrap())).unwrap();
         let one = with(1);
         assert!(one == with(2) && one == with(3), "{problem:?}");
     }
@@ -161,7 +161,8 @@ fn the_bits_do_not_depend_on_the_threads() {
 #[test]
 fn a_basis_has_the_same_bits_on_any_number_of_threads() {
     let x = |count| {
-        let instance = threads::with(count, || problem(300, Basis::Haar).build().unwrap()).unwrap();
+        let instance =
+            parallel::with(count, || problem(300, Basis::Haar).build().unwrap()).unwrap();
         bits(&paper(0.1, 1.0).answer(&instance).unwrap())
     };
     assert!(x(1) == x(3));
@@ -232,7 +233,6 @@ fn the_orders_in_h() {
         seed: 1,
         threads: 2,
         progress: Progress::hidden(),
-        interrupt: Interrupt::never(),
     };
     let config = Config {
         problems: vec![problem(100, Basis::Haar)],
@@ -266,14 +266,11 @@ fn the_orders_in_h() {
 
 #[test]
 fn an_interrupted_sweep_keeps_what_is_finished() {
-    let interrupt = Interrupt::never();
-    interrupt.raise();
     let context = Context {
         quick: true,
         seed: 1,
         threads: 1,
         progress: Progress::hidden(),
-        interrupt,
     };
     let results = run(&Config::new(true, 1), &context).unwrap();
     assert!(results.interrupted && results.cases.is_empty() && results.formed.is_none());

@@ -13,8 +13,9 @@ use dst_bench::{results, sibling};
 use dst_core::System;
 use dst_core::checkpoint::optimum;
 use dst_std::experiments::validation::{Basis, Problem};
-use dst_std::linalg::threads;
-use dst_std::report::{Axis, Plot, Series, Table, panels, short, write_file};
+use dst_std::files::write_file;
+use dst_std::parallel;
+use dst_std::report::{Axis, Plot, Series, Table, panels, short};
 
 /// Measures how cost grows.
 #[derive(Parser)]
@@ -180,7 +181,7 @@ fn gradient(x: f64, (dim, h, eps): (usize, f64, &str), slots: usize) -> Result<P
 
 /// 1, 2, 4, … and all.
 fn thread_counts() -> impl Iterator<Item = usize> {
-    let all = threads::available();
+    let all = parallel::available();
     let powers = std::iter::successors(Some(1), |n| Some(2 * n));
     powers.take_while(move |&n| n < all).chain([all])
 }

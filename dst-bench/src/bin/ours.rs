@@ -11,10 +11,10 @@ use dst_core::{Crossing, Objective};
 use dst_std::data::{Shape, synthetic};
 use dst_std::experiments::validation::{Basis, Instance, Method, Problem, Run, Slots};
 use dst_std::l2o::{Family, Model, Recipe, Trainer};
-use dst_std::linalg::threads;
 use dst_std::ode::{Options, event_gradient};
+use dst_std::parallel;
 use dst_std::problems::{Margins, SmoothSvm};
-use dst_std::report::{Interrupt, Progress};
+use dst_std::progress::Progress;
 use dst_std::tune::{self, Config, Kind, tune};
 
 /// Our side of a comparison.
@@ -97,8 +97,8 @@ impl Validation {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let count = cli.threads.unwrap_or_else(threads::available);
-    let done = threads::with(count, || {
+    let count = cli.threads.unwrap_or_else(parallel::available);
+    let done = parallel::with(count, || {
         match &cli.question {
             Question::Steps {
                 problem,
@@ -219,8 +219,8 @@ fn tuning() -> Done {
     };
     let before = resident_mb();
     serve(before, None, || {
-        let found = tune(&config, &problem, &Progress::hidden(), &Interrupt::never())
-            .map_err(|error| error.to_string())?;
+        let found =
+            tune(&config, &problem, &Progress::hidden()).map_err(|error| error.to_string())?;
         let answer = Answer {
             value: Some(found.tuned.training.mean),
             ..Answer::default()

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use super::arguments::{finite, positive, positive_count};
 use super::{Failure, output};
 use crate::experiments::illustration::{self, Comparison, Config, Problem, compare};
-use crate::report::{Interrupt, OutDir};
+use crate::progress::Progress;
+use crate::report::OutDir;
 
 /// Differentiate the stopping time of the paper's Figure 1 in twelve ways, and compare with the exact value.
 ///
@@ -54,7 +55,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => {
             let out = OutDir::create(path).map_err(Failure::NoAnswer)?;
             let config = Config::new(problem, false);
-            let results = illustration::run(&config, &Interrupt::never())?;
+            let results = illustration::run(&config, &Progress::hidden())?;
             let section = illustration::section(&config, &results);
             let files = out.write_section(&section).map_err(Failure::NoAnswer)?;
             (results.comparison, files)

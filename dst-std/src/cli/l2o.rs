@@ -11,13 +11,13 @@ use super::arguments::{choice, not_negative, positive, positive_count};
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::experiments::l2o::{Entry, Kind, Table, table as shown};
+use crate::files::{try_to_write, write_file};
 use crate::l2o::{
     ASSETS, Asset, Contest, Course, Family, Feed, Loss, Model, Penalty, Recipe, Session, Trained,
     bench,
 };
-use crate::linalg::threads;
 use crate::machine;
-use crate::report::{Interrupt, try_to_write, write_file};
+use crate::parallel;
 
 /// Learning to optimise: recurrent networks that choose every step, trained through their own runs.
 #[derive(clap::Args)]
@@ -233,7 +233,7 @@ impl Train {
 }
 
 fn train(args: &Train) -> Result<(), Failure> {
-    threads::with(args.parallel.threads(), || train_here(args)).map_err(Failure::Usage)?
+    parallel::with(args.parallel.threads(), || train_here(args)).map_err(Failure::Usage)?
 }
 
 /// Refuses what there is no memory for.
@@ -295,8 +295,7 @@ fn train_here(args: &Train) -> Result<(), Failure> {
             checkpoint.display()
         )));
     }
-    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let progress = args.speech.progress();
+    let progress = args.speech.interruptible()?;
     let task = progress.task("training", course.steps);
     task.skip(session.done());
     let save_best = |session: &Session| {
@@ -312,7 +311,7 @@ fn train_here(args: &Train) -> Result<(), Failure> {
     let period = Duration::from_secs(args.checkpoint_every as u64);
     let mut saved = Instant::now();
     while !session.is_finished() {
-        if interrupt.raised() {
+        if progress.interrupted() {
             save(&session)?;
             return Err(Failure::Interrupted(format!(
                 "interrupted after {} of {} steps; go on with --resume",
@@ -469,8 +468,7 @@ fn start(name: &str, model: Model) -> Result<Vec<f32>, Failure> {
 fn test(args: &Test) -> Result<(), Failure> {
     let networks = networks(&args.weights)?;
     let contest = Contest::new(args.problem.family(), args.problems, args.steps);
-    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let progress = args.speech.progress();
+    let progress = args.speech.interruptible()?;
     let work = || {
         must_fit("this test", contest.bytes(args.parallel.threads()))?;
         let classics = if args.learned_only {
@@ -487,7 +485,7 @@ fn test(args: &Test) -> Result<(), Failure> {
                 score: contest.classical(method),
             });
             task.advance(1);
-            if interrupt.raised() {
+            if progress.interrupted() {
                 return Err(Failure::Interrupted("interrupted".to_owned()));
             }
         }
@@ -498,7 +496,7 @@ fn test(args: &Test) -> Result<(), Failure> {
                 score: contest.learned(name, trained.model, &trained.theta),
             });
             task.advance(1);
-            if interrupt.raised() {
+            if progress.interrupted() {
                 return Err(Failure::Interrupted("interrupted".to_owned()));
             }
         }
@@ -508,7 +506,7 @@ fn test(args: &Test) -> Result<(), Failure> {
             entries,
         })
     };
-    let table = threads::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
+    let table = parallel::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
     output::print(args.speech.json, &table, |to| {
         writeln!(
             to,
@@ -551,7 +549,7 @@ fn measure(args: &Measure) -> Result<(), Failure> {
         must_fit("this training step", recipe.bytes(args.parallel.threads()))?;
         bench(recipe, args.repeat).map_err(|error| Failure::NoAnswer(error.to_string()))
     };
-    let result = threads::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
+    let result = parallel::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
     output::print(args.speech.json, &result, |to| {
         let [median, least, most] = result.seconds;
         writeln!(

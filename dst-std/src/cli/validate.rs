@@ -15,10 +15,11 @@ use super::{Failure, output};
 use crate::experiments::validation::{
     Answer, Basis, Method, Problem, Run, Slots, TRUTH_RTOL, USUAL_RTOL, norm, relative_error, truth,
 };
-use crate::linalg::threads;
+use crate::files::{try_to_write, write_file};
+use crate::format::short;
 use crate::machine;
 use crate::ode::OdeError;
-use crate::report::{short, try_to_write, write_file};
+use crate::parallel;
 
 /// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
 ///
@@ -160,7 +161,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         try_to_write(path).map_err(refused)?;
     }
     let count = args.parallel.threads();
-    let (report, answer) = threads::with(count, || compute(args, count))
+    let (report, answer) = parallel::with(count, || compute(args, count))
         .map_err(Failure::NoAnswer)?
         .map_err(Failure::NoAnswer)?;
     if let Some(path) = &args.gradient_out {

@@ -13,6 +13,7 @@
 //! ```
 //! use dst_core::mpc::Tick;
 //! use dst_std::control::{Model, Options, SWITCHES, recipe};
+//! use dst_std::progress::Progress;
 //!
 //! // A motor: x⁺ = Ax + Bu, position and speed. |u| ≤ 1, |speed| ≤ 0.6.
 //! let model = Model {
@@ -32,7 +33,7 @@
 //! let (pool, fresh) = (model.ticks(&program, 1, 60), model.ticks(&program, 2, 200));
 //! let options = Options { steps: 40, batch: 8, hard: 3, ..Options::default() };
 //! let kinds = [1, 1]; // one kind of input, one kind of bounded state
-//! let (knobs, training) = recipe(&program, &kinds, &SWITCHES, [&pool, &fresh], &options, |_| false)?;
+//! let (knobs, training) = recipe(&program, &kinds, &SWITCHES, [&pool, &fresh], &options, &Progress::hidden())?;
 //! println!("{:.1} iterations on average, {} at most", training.score.mean, training.score.max);
 //!
 //! // In single precision, as on the device: at most 200 iterations per tick, whatever happens.

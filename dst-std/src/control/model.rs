@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::matrix::Matrix;
 use super::pool::Pool;
 use super::program::Program;
-use crate::data::random::{bits, uniform};
+use crate::random::{bits, uniform};
 
 /// A linear plant with a quadratic cost and bounds. All vectors and matrices in the plant's own units.
 ///

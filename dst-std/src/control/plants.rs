@@ -11,7 +11,7 @@ use dst_core::mpc::{Shape, Tolerance};
 
 use super::model::{Model, ModelError};
 use super::program::Program;
-use crate::data::random::{bits, uniform};
+use crate::random::{bits, uniform};
 
 /// A plant with the ticks that it meets.
 #[derive(Clone, Debug)]

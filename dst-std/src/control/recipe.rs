@@ -1,7 +1,5 @@
 //! The whole way from a program and its ticks to a tuned controller, in one call.
 
-use std::cell::Cell;
-
 use dst_core::Error;
 
 use super::knobset::Knobset;
@@ -10,8 +8,9 @@ use super::program::Program;
 use super::score::{Score, iterations};
 use super::secure::secure;
 use super::tuned::Tuned;
-use super::tuning::{Options, Progressed, Training, tune};
-use crate::data::random::bits;
+use super::tuning::{Options, Training, tune};
+use crate::progress::Progress;
+use crate::random::bits;
 
 /// Where the phases begin that are used unless others are asked for; the last is for ticks that are slow.
 pub const SWITCHES: [usize; 4] = [8, 20, 48, 64];
@@ -28,7 +27,7 @@ pub fn recipe(
     switches: &[usize],
     [pool, fresh]: [&Pool<f64>; 2],
     options: &Options,
-    mut interrupted: impl FnMut(Progressed) -> bool,
+    progress: &Progress,
 ) -> Result<(Knobset, Training), Error> {
     let base = program
         .jacobi()
@@ -38,11 +37,6 @@ pub fn recipe(
     let choice = fresh.head(CHOICE);
     let mut best: Option<Training> = None;
     let mut work = 0;
-    let stopped = Cell::new(false);
-    let watch = &mut |progressed: Progressed| {
-        stopped.set(stopped.get() || interrupted(progressed));
-        stopped.get()
-    };
     // The stopping time has many valleys: other batches lead to others. How deep one is shows once its last phase is trained.
     for restart in 0..options.restarts.max(1) as u64 {
         let options = Options {
@@ -50,11 +44,11 @@ pub fn recipe(
             ..options.clone()
         };
         let pools = [pool, &choice];
-        let found = tune(program, &knobs, &start, pools, &options, &mut *watch)?;
-        if stopped.get() {
+        let found = tune(program, &knobs, &start, pools, &options, progress)?;
+        if progress.interrupted() {
             return Ok((knobs, found));
         }
-        let secured = secure(program, &knobs, &found.theta, fresh, &options, &mut *watch)?;
+        let secured = secure(program, &knobs, &found.theta, fresh, &options, progress)?;
         work += found.work + secured.work;
         let value = secured.score.secured();
         if best

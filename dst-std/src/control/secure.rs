@@ -9,7 +9,8 @@ use super::pool::Pool;
 use super::program::Program;
 use super::score::{Score, iterations};
 use super::tuned::Tuned;
-use super::tuning::{Options, Progressed, Training, tune};
+use super::tuning::{Options, Training, tune};
+use crate::progress::Progress;
 
 /// Ticks that are solved at once: the copy in the precision of the device stays small.
 const PORTION: usize = 5000;
@@ -21,7 +22,7 @@ pub(super) fn secure(
     theta: &[f64],
     ticks: &Pool<f64>,
     options: &Options,
-    interrupted: impl FnMut(Progressed) -> bool,
+    progress: &Progress,
 ) -> Result<Training, Error> {
     let small = program.cast::<f32>();
     let Some(tuned) = knobset.tuned(program, theta) else {
@@ -85,7 +86,7 @@ pub(super) fn secure(
         begin,
         [&slow_ticks, &slow_ticks],
         &options,
-        interrupted,
+        progress,
     )?;
     // The others stop before the last phase: what they take has not changed.
     let last = count(&training.theta);
@@ -133,7 +134,15 @@ mod tests {
         assert!((1..60).contains(&slow.len()), "{}", slow.len());
         let knobs = knobs(&[middle as usize]);
         let theta = knobs.start(1.5, 1.6);
-        let found = secure(program, &knobs, &theta, &ticks, &options, |_| false).unwrap();
+        let found = secure(
+            program,
+            &knobs,
+            &theta,
+            &ticks,
+            &options,
+            &Progress::hidden(),
+        )
+        .unwrap();
         let slow = ticks.subset(&slow);
         let of_slow = |theta: &[f64]| options.work(&counts(&knobs, theta, &slow));
         let mut expected = options.work(&all) + of_slow(&theta) + 3 * of_slow(&found.theta);

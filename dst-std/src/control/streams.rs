@@ -2,7 +2,7 @@
 //!
 //! The experiment and the export draw from here alone. What is exported is the experiment's training number 0.
 
-use crate::data::random::bits;
+use crate::random::bits;
 
 /// What random numbers are for; the number is that of the training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

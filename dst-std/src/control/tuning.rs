@@ -14,7 +14,8 @@ use super::pool::Pool;
 use super::program::Program;
 use super::score::{Score, iterations};
 use super::tuned::Tuned;
-use crate::data::random::bits;
+use crate::progress::Progress;
+use crate::random::bits;
 
 /// How to tune.
 #[derive(Clone, Debug)]
@@ -111,14 +112,15 @@ pub fn objective(counts: &[f64], tail: f64) -> (f64, Vec<f64>) {
     (mean + tail * soft, weights.collect())
 }
 
-/// Tunes from θ on the pool; what is kept is decided by the ticks of `choice`. `interrupted` is asked at every look at the pool.
+/// Tunes from θ on the pool; what is kept is decided by the ticks of `choice`. An interrupt ends it at the next
+/// look at the pool, with the best setting so far.
 pub fn tune(
     program: &Program<f64>,
     knobset: &Knobset,
     theta: &[f64],
     [pool, choice]: [&Pool<f64>; 2],
     options: &Options,
-    mut interrupted: impl FnMut(Progressed) -> bool,
+    progress: &Progress,
 ) -> Result<Training, Error> {
     let small = program.cast::<f32>();
     let [small_pool, small_choice] = [pool, choice].map(Pool::cast::<f32>);
@@ -135,6 +137,7 @@ pub fn tune(
     let mut slowest: Vec<usize> = (0..pool.len()).collect();
     let mut history = Vec::new();
     let mut spent = 0;
+    let task = progress.task("tuning", options.steps);
     for step in 0..=options.steps {
         let Some(tuned) = knobset.tuned(program, &theta) else {
             break;
@@ -153,9 +156,9 @@ pub fn tune(
         if last || step % LOOK == 0 {
             let (score, counts) = look(&tuned, &small_pool);
             slowest.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
-            let progressed = Progressed { step, score };
-            history.push(progressed);
-            if interrupted(progressed) {
+            history.push(Progressed { step, score });
+            task.advance(step - task.done());
+            if progress.interrupted() {
                 break;
             }
         }

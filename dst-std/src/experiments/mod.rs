@@ -15,7 +15,8 @@ pub mod ola;
 pub mod validation;
 
 pub use crate::Failure;
-use crate::report::{Interrupt, Progress, Section};
+use crate::progress::Progress;
+use crate::report::Section;
 
 /// What an experiment is given.
 #[derive(Clone, Debug)]
@@ -26,16 +27,14 @@ pub struct Context {
     pub seed: u64,
     /// Threads at its disposal; results must not depend on it.
     pub threads: usize,
-    /// Where to show how far it is.
+    /// Receiver of progress, and the flag that ends the experiment early.
     pub progress: Progress,
-    /// Raised when it should end early.
-    pub interrupt: Interrupt,
 }
 
 impl Context {
-    /// Should the experiment end early?
+    /// True if the experiment should end early.
     pub fn interrupted(&self) -> bool {
-        self.interrupt.raised()
+        self.progress.interrupted()
     }
 }
 

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::kernel::HIDDEN;
 use super::model::Model;
 use super::training::{Recipe, Trainer};
-use crate::linalg::threads::each;
 use crate::machine::peak_memory;
+use crate::parallel::each;
 
 /// What was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -8,7 +8,7 @@ use super::runs::{Classical, Runner, StepSize};
 use super::score::Score;
 use super::session::{TEST, TUNING};
 use super::task::Family;
-use crate::linalg::threads::each;
+use crate::parallel::each;
 
 /// The problems of a comparison.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,8 +4,8 @@
 //! Files and people see the tensors of PyTorch: [`Model::tensors`] names them and says where each entry is.
 
 use super::kernel::{Gates, HIDDEN, Row, WIDTH};
-use crate::data::random::uniform;
 use crate::linalg::Real;
+use crate::random::uniform;
 
 /// A learned optimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

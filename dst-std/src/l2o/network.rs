@@ -7,7 +7,7 @@ use super::kernel::{HIDDEN, TILE, WIDTH, add_scaled, dot, transpose};
 use super::layer::{Deactivate, PullInputs, PullWeights, Run};
 use super::model::{Weights, WeightsBar};
 use super::workshop::{Memory, Workbench, Workshop};
-use crate::linalg::{Ahead, Real};
+use crate::linalg::{Prefetch, Real};
 
 /// Where a pass over all tiles leaves, or finds, what the network computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +148,7 @@ impl<'a, T: Real> Network<'a, T> {
             inputs: [&trace.entry, h0],
             gates,
             trace: first,
-            ahead: second.ahead(),
+            prefetch: second.prefetch(),
             c: c0,
             next: (h0_next, c0_next),
         });
@@ -158,7 +158,7 @@ impl<'a, T: Real> Network<'a, T> {
             inputs: [h0_next, h1],
             gates,
             trace: second,
-            ahead: next_trace.map_or(Ahead::NOTHING, |trace| trace.layers[0].ahead()),
+            prefetch: next_trace.map_or(Prefetch::NOTHING, |trace| trace.layers[0].prefetch()),
             c: c1,
             next: (h1_next, c1_next),
         });
@@ -248,7 +248,7 @@ impl<'a, T: Real> Network<'a, T> {
             transposed: second_transposed,
             bars: (inputs_bar, h1_bar),
             afresh,
-            ahead: first.ahead(),
+            prefetch: first.prefetch(),
         });
         simd.vectorize(Deactivate {
             simd,
@@ -271,7 +271,7 @@ impl<'a, T: Real> Network<'a, T> {
             transposed: first_transposed,
             bars: (inputs_bar, h0_bar),
             afresh,
-            ahead: next_trace.map_or(Ahead::NOTHING, |trace| trace.layers[1].ahead()),
+            prefetch: next_trace.map_or(Prefetch::NOTHING, |trace| trace.layers[1].prefetch()),
         });
         let single = self.place == Place::Nowhere || tile + 1 == memories.len();
         if single || second_of_pair == 1 {
@@ -279,7 +279,7 @@ impl<'a, T: Real> Network<'a, T> {
                 let next = memories.get(tile + by).map_or(&[][..], |next| next);
                 next.as_flattened().as_flattened()
             };
-            let mut ahead = Ahead::of([next(1), next(2)]);
+            let mut prefetch = Prefetch::of([next(1), next(2)]);
             let first_of_pair = [here, tile].map(|number| number - second_of_pair);
             let pair = |layer: usize| {
                 [0, second_of_pair].map(|p| {
@@ -294,7 +294,7 @@ impl<'a, T: Real> Network<'a, T> {
                     simd,
                     tiles: &pair(layer)[..=second_of_pair],
                     bar,
-                    ahead: &mut ahead,
+                    prefetch: &mut prefetch,
                 });
             }
         }

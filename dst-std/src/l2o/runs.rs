@@ -10,7 +10,7 @@ use super::optimiser::{Feed, Optimiser};
 use super::task::{Family, Task};
 use super::workshop::Workshop;
 use crate::linalg::Real;
-use crate::linalg::threads::each;
+use crate::parallel::each;
 
 /// Where runs are made: memory for as many at a time as there are threads.
 pub(super) struct Runner<T> {

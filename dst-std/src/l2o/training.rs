@@ -18,7 +18,7 @@ use super::penalty::{Found, Penalty};
 use super::task::{Family, Task};
 use super::workshop::{self, Workshop};
 use crate::linalg::Real;
-use crate::linalg::threads::each;
+use crate::parallel::each;
 
 /// How to train.
 #[derive(Clone, Copy, Debug, PartialEq)]

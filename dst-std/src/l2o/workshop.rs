@@ -4,7 +4,7 @@
 use super::gates::Kept;
 use super::kernel::{Gates, HIDDEN, Rows, Sources, TILE, Transposed, WIDTH, add_scaled};
 use super::model::CellParts;
-use crate::linalg::{Ahead, Real};
+use crate::linalg::{Prefetch, Real};
 
 /// What the coordinates of a tile remember: h and c of the first layer, h and c of the second.
 pub(super) type Memory<T> = [Rows<T>; 4];
@@ -211,9 +211,9 @@ impl<T: Real> Workshop<T> {
 
 impl<T: Real> LayerTrace<T> {
     #[inline(always)]
-    pub(super) fn ahead(&self) -> Ahead<'_, T> {
+    pub(super) fn prefetch(&self) -> Prefetch<'_, T> {
         let gates = self.gates.as_flattened().as_flattened();
-        Ahead::of([gates, self.tanh_c.as_flattened()])
+        Prefetch::of([gates, self.tanh_c.as_flattened()])
     }
 
     #[inline(always)]

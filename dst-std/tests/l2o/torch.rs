@@ -1,7 +1,8 @@
 //! A training step against PyTorch: losses and gradients of `peers/torch_reference.py`, and the first step at the paper's size.
 
 use dst_std::l2o::{Family, Feed, Loss, Model, Penalty, Recipe, Trainer};
-use dst_std::linalg::{Real, threads};
+use dst_std::linalg::Real;
+use dst_std::parallel;
 use serde_json::Value;
 
 use crate::weights;
@@ -113,7 +114,7 @@ fn the_first_step_at_full_size() {
         rate: 1e-3,
         ..Recipe::paper(Model::RnnProp)
     };
-    let losses = threads::with(threads::available(), || {
+    let losses = parallel::with(parallel::available(), || {
         let mut trainer = Trainer::<f32>::new(recipe, weights(Model::RnnProp, 2001));
         trainer.draw(0);
         trainer.step(0).unwrap().losses.clone()

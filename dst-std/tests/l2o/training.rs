@@ -3,7 +3,7 @@
 use dst_std::l2o::{
     Family, Feed, Loss, Model, Optimiser, Penalty, Recipe, Report, Task, Trainer, Workshop,
 };
-use dst_std::linalg::threads;
+use dst_std::parallel;
 
 use crate::gradients::slope;
 use crate::{descending, distance, weights};
@@ -51,15 +51,15 @@ fn two_steps(recipe: Recipe, theta: &[f32], count: usize) -> (Vec<u32>, Vec<Repo
             reports,
         )
     };
-    threads::with(count, steps).unwrap()
+    parallel::with(count, steps).unwrap()
 }
 
 #[test]
 fn a_trainer_may_move_to_more_threads() {
     let recipe = small(Model::RnnProp, Penalty::None);
     let theta: Vec<f32> = weights(Model::RnnProp, 3);
-    let mut trainer = threads::with(1, || Trainer::new(recipe, theta)).unwrap();
-    let done = threads::with(3, || {
+    let mut trainer = parallel::with(1, || Trainer::new(recipe, theta)).unwrap();
+    let done = parallel::with(3, || {
         trainer.draw(1);
         trainer.step(0).is_ok()
     });

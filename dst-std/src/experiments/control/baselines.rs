@@ -8,7 +8,7 @@ use dst_core::mpc::{Phase, Solver};
 use rayon::prelude::*;
 
 use crate::control::{Knobset, Pool, Program, Score, Tuned, iterations};
-use crate::report::short;
+use crate::format::short;
 
 /// ρ·base and α, the same at every iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]

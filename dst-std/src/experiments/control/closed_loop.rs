@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::control::plants::{Plant, Sine};
-use crate::data::random::bits;
+use crate::random::bits;
 
 /// Seconds of a tick; both plants have the same.
 const H: f64 = 0.05;

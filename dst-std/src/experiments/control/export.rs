@@ -5,7 +5,8 @@
 use super::{Config, Failure, plants};
 use crate::control::export::{RUNTIME, files, identifier, single};
 use crate::control::{Model, Pool, Program, Score, Stream, iterations, recipe};
-use crate::report::short;
+use crate::format::short;
+use crate::progress::Progress;
 
 /// Files and a word about each controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,8 +78,15 @@ fn one(
     let name = &identifier(name);
     let options = config.training(0);
     let ticks = [pool, fresh];
-    let (knobs, training) = recipe(program, kinds, &config.switches, ticks, &options, |_| false)
-        .map_err(|e| Failure::NoAnswer(e.to_string()))?;
+    let (knobs, training) = recipe(
+        program,
+        kinds,
+        &config.switches,
+        ticks,
+        &options,
+        &Progress::hidden(),
+    )
+    .map_err(|e| Failure::NoAnswer(e.to_string()))?;
     let tuned = single(program, &knobs, &training.theta)?;
     let counts = iterations(&program.cast(), &pool.cast(), tuned.phases(), options.cap);
     let score = Score::of(&counts, options.cap);

@@ -7,8 +7,7 @@ use super::study::train;
 use super::{Config, Failure, ManyKnobs};
 use crate::control::plants::Plant;
 use crate::control::{Knobset, Pool, Stream, begin};
-use crate::experiments::common::go_on;
-use crate::report::Interrupt;
+use crate::progress::Progress;
 
 /// Where phases begin.
 const THREE_PHASES: [usize; 2] = [16, 48];
@@ -21,7 +20,7 @@ pub(super) fn many(
     pools: &[[Pool<f64>; 2]],
     config: &Config,
     test: &Pool<f32>,
-    interrupt: &Interrupt,
+    progress: &Progress,
 ) -> Result<ManyKnobs, Failure> {
     let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
     let knobs = Knobset::each_stage(bench.program, jacobi.to_vec(), &kinds, &THREE_PHASES);
@@ -29,7 +28,7 @@ pub(super) fn many(
     let mut work = [0.0; 2];
     let names = ["gradient of the stopping time", "search without a gradient"];
     for (s, ticks) in pools.iter().enumerate() {
-        let training = train(bench.program, &knobs, ticks, &config.training(s), interrupt)?;
+        let training = train(bench.program, &knobs, ticks, &config.training(s), progress)?;
         table.add(
             names[0],
             true,
@@ -44,9 +43,9 @@ pub(super) fn many(
             ticks,
             &options,
             config.search_factor * training.work,
-            || interrupt.raised(),
+            progress,
         );
-        go_on(interrupt)?;
+        progress.check()?;
         let words = format!("{} generations", found.generations);
         table.add(
             names[1],

@@ -22,7 +22,8 @@ use serde::Serialize;
 use super::{Context, Failure};
 use crate::control::plants::{Plant, quadrotor, safety_filter};
 use crate::control::{Options, SWITCHES, Score, Stream};
-use crate::report::{Interrupt, Progress, Section};
+use crate::progress::Progress;
+use crate::report::Section;
 
 pub use closed_loop::Trace;
 pub use show::section;
@@ -218,7 +219,7 @@ impl Results {
 /// The entry of the registry.
 pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     let config = Config::new(context.seed, context.quick);
-    let results = run(&config, &context.progress, &context.interrupt)?;
+    let results = run(&config, &context.progress)?;
     Ok(section(&config, &results))
 }
 
@@ -229,16 +230,14 @@ pub fn plants() -> Result<[Plant; 2], Failure> {
 }
 
 /// Runs the experiment.
-pub fn run(
-    config: &Config,
-    progress: &Progress,
-    interrupt: &Interrupt,
-) -> Result<Results, Failure> {
+pub fn run(config: &Config, progress: &Progress) -> Result<Results, Failure> {
     let [filter, quadrotor] = plants()?;
     let task = progress.task("control", 2 * study::PARTS);
+    // One bar for the experiment: its trainings show none of their own.
+    let inner = progress.unobserved();
     Ok(Results {
-        safety_filter: study::study(&filter, config, &task, interrupt)?,
-        quadrotor: study::study(&quadrotor, config, &task, interrupt)?,
+        safety_filter: study::study(&filter, config, &task, &inner)?,
+        quadrotor: study::study(&quadrotor, config, &task, &inner)?,
         momentum: momentum::rows(config)?,
     })
 }

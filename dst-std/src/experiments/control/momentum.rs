@@ -8,7 +8,7 @@ use super::rows::Rows;
 use super::{Config, Failure, Row};
 use crate::control::plants::axis_model;
 use crate::control::{Options, Pool, Program, Score, Stream, objective};
-use crate::report::short;
+use crate::format::short;
 
 /// Steps a and β.
 type Setting = [f64; 2];

@@ -5,7 +5,7 @@ use super::baselines::{Balancing, Bench, Fixed, Key, best, grid, ruiz};
 use super::rows::Rows;
 use crate::control::plants::Plant;
 use crate::control::{Pool, Score};
-use crate::report::short;
+use crate::format::short;
 
 /// What the sources of the two problems publish.
 pub(super) fn published(plant: &Plant) -> Fixed {

@@ -4,7 +4,8 @@
 //! instances. It may spend several times the solver iterations.
 
 use crate::control::{Knobset, Options, Pool, Program, Score, Tuned, iterations, objective};
-use crate::data::random::{bits, normal};
+use crate::progress::Progress;
+use crate::random::{bits, normal};
 
 /// What a search found.
 pub(super) struct Found {
@@ -22,7 +23,7 @@ pub(super) fn search(
     ticks: &[Pool<f64>; 2],
     options: &Options,
     budget: usize,
-    interrupted: impl Fn() -> bool,
+    progress: &Progress,
 ) -> Found {
     let small = program.cast::<f32>();
     let [pool, choice] = &ticks.each_ref().map(Pool::cast::<f32>);
@@ -66,7 +67,7 @@ pub(super) fn search(
     let mut generation = 0;
     // The pool and the ticks that decide are looked at for as large a part of the work as the gradient's training takes for them.
     let mut looked = 0;
-    while work < budget && !interrupted() {
+    while work < budget && !progress.interrupted() {
         if looked * 2 <= work || generation == 0 {
             let before = work;
             let counts = run(&mean, pool, &mut work);

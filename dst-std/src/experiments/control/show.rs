@@ -2,7 +2,8 @@
 
 use super::{Config, Findings, Results, Row};
 use crate::control::{CHOICE, Score};
-use crate::report::{Axis, Cell, Plot, Section, Series, Table, Verdict, panels, short};
+use crate::format::short;
+use crate::report::{Axis, Cell, Plot, Section, Series, Table, Verdict, panels};
 
 /// The bounds that the study set for itself: mean, p99 and maximum; `None` where it makes no promise.
 const PROMISED: [(f64, f64, Option<f64>); 2] = [(45.0, 60.0, Some(175.0)), (20.5, 50.0, None)];

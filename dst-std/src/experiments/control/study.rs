@@ -11,8 +11,8 @@ use crate::control::{
     CHOICE, Knobset, Options, Pool, Program, Score, Stream, Training, Tuned, begin, iterations,
     recipe, tune,
 };
-use crate::experiments::common::go_on;
-use crate::report::{Interrupt, Task, short};
+use crate::format::short;
+use crate::progress::{Progress, Task};
 
 /// Parts of a study, for the progress bar.
 pub(super) const PARTS: usize = 6;
@@ -25,11 +25,11 @@ pub(super) fn study(
     plant: &Plant,
     config: &Config,
     task: &Task,
-    interrupt: &Interrupt,
+    progress: &Progress,
 ) -> Result<Findings, Failure> {
     let done = || {
         task.advance(1);
-        go_on(interrupt)
+        progress.check()
     };
     let program = &plant.program;
     let bench = Bench::new(program, config.cap);
@@ -55,7 +55,7 @@ pub(super) fn study(
     let mut jacobi_best = Vec::new();
     for ticks in &pools {
         jacobi_best.push(rivals(&mut table, &bench, &jacobi, ticks));
-        go_on(interrupt)?;
+        progress.check()?;
     }
     done()?;
 
@@ -71,19 +71,18 @@ pub(super) fn study(
     let mut trainings: Vec<Training> = Vec::new();
     for (s, ticks) in pools.iter().enumerate() {
         let options = config.training(s);
-        let one = train(program, &few, ticks, &options, interrupt)?;
+        let one = train(program, &few, ticks, &options, progress)?;
         let unrolled = Options {
             unrolled: Some(HORIZON),
             tail: 0.0,
             ..options.clone()
         };
-        let fixed = train(program, &all, ticks, &unrolled, interrupt)?;
+        let fixed = train(program, &all, ticks, &unrolled, progress)?;
         let fresh = plant.pool(Stream::Fresh(s).of(config.seed), config.fresh);
-        let stop = |_| interrupt.raised();
         let both = [&ticks[0], &fresh];
-        let (_, ours) = recipe(program, &kinds, &config.switches, both, &options, stop)
+        let (_, ours) = recipe(program, &kinds, &config.switches, both, &options, progress)
             .map_err(|e| no_answer(&e.to_string()))?;
-        go_on(interrupt)?;
+        progress.check()?;
         let rows = [
             (&few, &one, true),
             (&all, &fixed, false),
@@ -100,7 +99,7 @@ pub(super) fn study(
         trainings.push(ours);
     }
     done()?;
-    let many_knobs = many(plant, &bench, &jacobi, &pools, config, &test, interrupt)?;
+    let many_knobs = many(plant, &bench, &jacobi, &pools, config, &test, progress)?;
     done()?;
 
     // The best by the ticks that decided goes first.
@@ -163,12 +162,11 @@ pub(super) fn train(
     knobs: &Knobset,
     [pool, choice]: &[Pool<f64>; 2],
     options: &Options,
-    interrupt: &Interrupt,
+    progress: &Progress,
 ) -> Result<Training, Failure> {
     let start = begin(program, knobs, pool, options.cap);
-    let stop = |_| interrupt.raised();
-    let training = tune(program, knobs, &start, [pool, choice], options, stop)
+    let training = tune(program, knobs, &start, [pool, choice], options, progress)
         .map_err(|e| no_answer(&e.to_string()))?;
-    go_on(interrupt)?;
+    progress.check()?;
     Ok(training)
 }

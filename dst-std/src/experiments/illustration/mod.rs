@@ -15,9 +15,9 @@ mod tables;
 use dst_core::Crossing;
 use serde::Serialize;
 
-use super::common::go_on;
 use super::{Context, Failure};
-use crate::report::{Interrupt, Section};
+use crate::progress::Progress;
+use crate::report::Section;
 
 pub use comparison::{Calls, Comparison, Row, compare};
 pub use exact::Exact;
@@ -198,19 +198,19 @@ pub struct ErrorLine {
 /// The entry of the registry.
 pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     let config = Config::new(Problem::default(), context.quick);
-    let results = run(&config, &context.interrupt)?;
+    let results = run(&config, &context.progress)?;
     Ok(section(&config, &results))
 }
 
 /// Runs the experiment.
-pub fn run(config: &Config, interrupt: &Interrupt) -> Result<Results, Failure> {
+pub fn run(config: &Config, progress: &Progress) -> Result<Results, Failure> {
     let comparison = compare(&config.problem)?;
-    go_on(interrupt)?;
+    progress.check()?;
     let paths = config.path_thetas.iter();
     let paths = paths.map(|&theta| study::path(config, theta)).collect();
     let mut curves = Vec::new();
     for &epsilon in &config.curve_epsilons {
-        go_on(interrupt)?;
+        progress.check()?;
         curves.push(study::curve(config, epsilon));
     }
     let mut errors = Vec::new();
@@ -220,7 +220,7 @@ pub fn run(config: &Config, interrupt: &Interrupt) -> Result<Results, Failure> {
         ("Heun", Crossing::Slope, 2.0),
         ("RK4", Crossing::Hermite, 3.0),
     ] {
-        go_on(interrupt)?;
+        progress.check()?;
         errors.push(study::error_line(config, name, crossing, expected));
     }
     Ok(Results {

@@ -2,7 +2,8 @@
 
 use super::{Config, Curve, ErrorLine, Path, Results, tables};
 use crate::experiments::common::list;
-use crate::report::{Axis, Plot, Section, Series, Verdict, short};
+use crate::format::short;
+use crate::report::{Axis, Plot, Section, Series, Verdict};
 
 /// The section of the report.
 pub fn section(config: &Config, results: &Results) -> Section {

@@ -4,7 +4,7 @@ use crate::report::Verdict;
 
 fn results() -> (Config, Results) {
     let config = Config::new(Problem::default(), true);
-    let results = run(&config, &Interrupt::never()).unwrap();
+    let results = run(&config, &Progress::hidden()).unwrap();
     (config, results)
 }
 
@@ -72,8 +72,8 @@ fn all_claims_hold_here() {
 
 #[test]
 fn an_interrupt_ends_it() {
-    let flag = Interrupt::never();
-    flag.raise();
+    let flag = Progress::hidden();
+    flag.interrupt().raise();
     let config = Config::new(Problem::default(), true);
     assert_eq!(run(&config, &flag), Err(Failure::Interrupted));
 }
@@ -87,7 +87,7 @@ fn hopeless_parameters_still_have_figures() {
         ..Problem::default()
     };
     let config = Config::new(problem, true);
-    let results = run(&config, &Interrupt::never()).unwrap();
+    let results = run(&config, &Progress::hidden()).unwrap();
     let path = results
         .paths
         .iter()

@@ -14,7 +14,8 @@ use crate::l2o::{
     ASSETS, Asset, Contest, Course, EPSILON, Family, Feed, Loss, Model, Penalty, Recipe, Score,
     Session, Trained,
 };
-use crate::report::{Section, Task};
+use crate::progress::Task;
+use crate::report::Section;
 
 pub use search::{Field, Finding};
 pub use show::{section, table};
@@ -202,7 +203,7 @@ pub struct Results {
 pub fn run(config: &Config, context: &Context) -> Result<Results, Failure> {
     let work =
         || networks(config, context).and_then(|networks| compare(config, &networks, context));
-    crate::linalg::threads::with(context.threads, work).map_err(Failure::NoAnswer)?
+    crate::parallel::with(context.threads, work).map_err(Failure::NoAnswer)?
 }
 
 fn networks(config: &Config, context: &Context) -> Result<Vec<Trained>, Failure> {

@@ -2,8 +2,9 @@
 
 use super::super::common;
 use super::{Config, Kind, Results, Table};
+use crate::format::short;
 use crate::l2o::{LEVELS, Score};
-use crate::report::{Axis, Cell, Plot, Section, Series, Table as Cells, Verdict, panels, short};
+use crate::report::{Axis, Cell, Plot, Section, Series, Table as Cells, Verdict, panels};
 
 /// f outside is drawn at the edge.
 const LOWEST: f64 = 1e-16;

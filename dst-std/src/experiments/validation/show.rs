@@ -5,8 +5,9 @@ use dst_core::Crossing;
 use super::sweep::{Case, Config, Formed, Line, Point, Results};
 use super::{Method, Problem};
 use crate::experiments::common::list;
+use crate::format::short;
 use crate::machine;
-use crate::report::{Axis, Plot, Section, Series, Table, Verdict, panels, short};
+use crate::report::{Axis, Plot, Section, Series, Table, Verdict, panels};
 
 /// The pairs worth a line in a figure, with the order in h to be expected of each.
 const DRAWN: [(Method, Crossing, f64); 4] = [

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Basis, Method, Problem, Run, Slots, TRUTH_RTOL, USUAL_RTOL, relative_error, truth};
 use crate::experiments::{Context, Failure, common};
-use crate::report::Task;
+use crate::progress::Task;
 
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
