@@ -25,6 +25,7 @@
 //!
 //! Results have the same bits on any number of threads.
 
+pub mod adam;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod control;
@@ -45,6 +46,7 @@ pub mod progress;
 pub mod random;
 #[cfg(feature = "cli")]
 pub mod report;
+pub mod search;
 pub mod tune;
 
 pub use failure::Failure;

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
-use crate::control::Model;
-use crate::experiments::control::{self, Config, export, section};
+use crate::control::{Model, Sizes, export};
+use crate::experiments::control::{self, Config, section};
 use crate::parallel;
+use crate::progress::Progress;
 use crate::report::{OutDir, Section};
 
 /// Cut the iterations of a solver that must meet a deadline: tune, compare with every baseline, export.
@@ -118,11 +119,17 @@ fn run_export(args: &ExportArgs) -> Result<(), Failure> {
         }
     };
     let out = OutDir::create(&args.out).map_err(Failure::NoAnswer)?;
+    let sizes = if args.quick {
+        Sizes::quick()
+    } else {
+        Sizes::full()
+    };
     let made = parallel::with(args.parallel.threads(), || {
         export::controllers(
             model.as_ref().map(|(n, m)| (n.as_str(), m)),
+            &sizes,
             args.seeded.seed,
-            args.quick,
+            &Progress::hidden(),
         )
     })
     .map_err(Failure::NoAnswer)??;

@@ -1,8 +1,9 @@
 //! Model predictive control: from a plant to a tuned controller.
 //!
-//! [`Model`] is what an engineer has: A, B, Q, R, bounds, a horizon. [`Program`] is what the solver of
-//! [`dst_core::mpc`] wants: the condensed quadratic program. A [`Pool`] of instances is what it will meet; [`tune`] turns the
-//! knobs until those stop sooner, in the mean and in the tail; [`Tuned`] goes to the device, by [`export`].
+//! A [`Model`] is the engineer's description: A, B, Q, R, bounds, a horizon. Its [`Program`] is the condensed quadratic program that
+//! the solver of [`dst_core::mpc`] takes. A [`Pool`] holds instances of it, one per tick. [`tune`] changes the knobs until the instances
+//! stop sooner, in the mean and in the tail. [`export`] writes the [`Tuned`] controller for the device. [`closed_loops`] simulates it,
+//! and [`baselines`] holds the settings to compare it with.
 //!
 //! ```text
 //! Model ─► Program ─► Pool ─► recipe: Adam on dN/dθ ─► Tuned ─► Controller, export: Rust constants, C header
@@ -54,9 +55,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod adam;
+pub mod baselines;
+mod closed_loop;
 pub mod export;
 mod gradient;
+mod gradient_free;
 mod knobset;
 mod matrix;
 mod model;
@@ -65,19 +68,21 @@ mod pool;
 mod program;
 mod recipe;
 mod score;
-mod secure;
 mod source;
 mod streams;
+mod tail_phase;
 mod tuned;
 mod tuning;
 
+pub use closed_loop::{LoopTrace, closed_loops};
 pub use gradient::{Differentiated, differentiate, unrolled};
+pub use gradient_free::{Searched, tune_without_gradient};
 pub use knobset::Knobset;
 pub use model::{Model, ModelError};
 pub use pool::Pool;
 pub use program::Program;
-pub use recipe::{CHOICE, SWITCHES, begin, recipe};
+pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
 pub use score::{Score, iterations, solve, solve_exactly};
 pub use streams::Stream;
 pub use tuned::Tuned;
-pub use tuning::{Options, Progressed, Training, objective, tune};
+pub use tuning::{HistoryPoint, Options, Training, objective, tune};

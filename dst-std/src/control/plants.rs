@@ -111,6 +111,11 @@ pub fn quadrotor_model() -> Model {
     }
 }
 
+/// Both plants: safety filter, quadrotor.
+pub fn plants() -> Result<[Plant; 2], ModelError> {
+    Ok([safety_filter(), quadrotor()?])
+}
+
 /// The quadrotor.
 pub fn quadrotor() -> Result<Plant, ModelError> {
     Ok(Plant {

@@ -19,12 +19,11 @@
 //! | `features`, `passes` | what a network is fed with and what its output does, over all coordinates |
 //! | `optimiser` | a learned method on one problem, as a system of dst-core |
 //! | `task` | the problems |
-//! | `training`, `adam`, `penalty` | a training step, with or without the stopping time in its loss |
+//! | `training`, `penalty` | a training step, with or without the stopping time in its loss |
 //! | `session`, `weights`, `assets` | a whole training that can be killed, its files, and the networks that come with the program |
 //! | `runs`, `score`, `contest` | learned and classical methods on the same problems, and what they are worth |
 //! | `bench` | seconds and operations of a training step |
 
-mod adam;
 mod assets;
 mod bench;
 mod contest;

@@ -4,11 +4,11 @@ use std::sync::Mutex;
 
 use dst_core::{Error, HeapMemory, Map, Objective, System};
 
-use super::adam::Adam;
 use super::model::Model;
 use super::optimiser::{Feed, Optimiser};
 use super::task::{Family, Task};
 use super::workshop::Workshop;
+use crate::adam::Adam;
 use crate::linalg::Real;
 use crate::parallel::each;
 

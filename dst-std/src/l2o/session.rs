@@ -5,11 +5,11 @@
 
 use std::fmt::Write;
 
-use super::adam::Adam;
 use super::penalty::Penalty;
 use super::runs::Runner;
 use super::training::{Recipe, Trainer};
 use super::weights::{Notes, Trained, bytes_of, file_of, numbers_of, open};
+use crate::adam::Adam;
 
 /// Sets of problems: number `step` of seed s trains, others validate and test. No set serves two purposes.
 const SETS_PER_SEED: u64 = 100_000;

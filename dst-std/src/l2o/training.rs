@@ -10,13 +10,13 @@ use std::sync::Mutex;
 
 use dst_core::{Error, HeapMemory, Map, Reading, Seeds, System};
 
-use super::adam::Adam;
 use super::loss::Loss;
 use super::model::Model;
 use super::optimiser::{self, Feed, Optimiser};
 use super::penalty::{Found, Penalty};
 use super::task::{Family, Task};
 use super::workshop::{self, Workshop};
+use crate::adam::Adam;
 use crate::linalg::Real;
 use crate::parallel::each;
 

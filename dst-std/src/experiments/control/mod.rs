@@ -5,28 +5,23 @@
 //! choose them is tuned on the same ticks; all are then scored on ticks that nobody has seen, from a cold start,
 //! in closed loop with a warm start, and with other bounds.
 
-mod baselines;
-mod closed_loop;
-mod elsewhere;
-pub mod export;
-mod many;
+mod baseline_rows;
+mod many_knobs;
 mod momentum;
-mod rivals;
+mod robustness;
 mod rows;
-mod search;
-mod show;
+mod section;
 mod study;
 
 use serde::Serialize;
 
 use super::{Context, Failure};
-use crate::control::plants::{Plant, quadrotor, safety_filter};
-use crate::control::{Options, SWITCHES, Score, Stream};
+use crate::control::plants::plants;
+use crate::control::{LoopTrace, Options, Score, Sizes, Stream};
 use crate::progress::Progress;
 use crate::report::Section;
 
-pub use closed_loop::Trace;
-pub use show::section;
+pub use section::section;
 
 /// The headline.
 pub const TITLE: &str = "Control loop: fewer iterations before the deadline (ours)";
@@ -73,19 +68,25 @@ pub struct Config {
 impl Config {
     /// The experiment, or a small version of it.
     pub fn new(seed: u64, quick: bool) -> Self {
+        let Sizes {
+            pool,
+            fresh,
+            switches,
+            options,
+        } = if quick { Sizes::quick() } else { Sizes::full() };
         let full = Self {
             seed,
             trainings: 3,
-            pool: 1500,
-            fresh: 120_000,
+            pool,
+            fresh,
             test: 5000,
-            cap: 500,
-            steps: 600,
-            batch: 24,
-            hard: 10,
-            restarts: 3,
-            tail: 1.0,
-            switches: SWITCHES.to_vec(),
+            cap: options.cap,
+            steps: options.steps,
+            batch: options.batch,
+            hard: options.hard,
+            restarts: options.restarts,
+            tail: options.tail,
+            switches,
             search_factor: 8,
             runs: 100,
             ticks: 100,
@@ -97,13 +98,7 @@ impl Config {
         }
         Self {
             trainings: 1,
-            pool: 250,
-            fresh: 1000,
             test: 500,
-            steps: 120,
-            restarts: 1,
-            batch: 16,
-            hard: 6,
             runs: 12,
             ticks: 60,
             exact: 20,
@@ -178,7 +173,7 @@ pub struct Findings {
     /// Iteration counts of the test: tuned, then Jacobi scaling by grid.
     pub counts: Vec<(String, Vec<u32>)>,
     /// A run in closed loop: tuned, then Jacobi.
-    pub traces: Vec<(String, Trace)>,
+    pub traces: Vec<(String, LoopTrace)>,
     /// Scores on the pool during the training of the chosen controller.
     pub history: Vec<(usize, Score)>,
     /// θ of the chosen controller.
@@ -223,15 +218,9 @@ pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     Ok(section(&config, &results))
 }
 
-/// The plants, in the order of the results.
-pub fn plants() -> Result<[Plant; 2], Failure> {
-    let fault = |e: crate::control::ModelError| Failure::NoAnswer(e.to_string());
-    Ok([safety_filter(), quadrotor().map_err(fault)?])
-}
-
 /// Runs the experiment.
 pub fn run(config: &Config, progress: &Progress) -> Result<Results, Failure> {
-    let [filter, quadrotor] = plants()?;
+    let [filter, quadrotor] = plants().map_err(|e| Failure::NoAnswer(e.to_string()))?;
     let task = progress.task("control", 2 * study::PARTS);
     // One bar for the experiment: its trainings show none of their own.
     let inner = progress.unobserved();

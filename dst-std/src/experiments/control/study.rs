@@ -1,15 +1,15 @@
 //! One plant: trainings, baselines, test.
 
-use super::baselines::Bench;
-use super::elsewhere::{bounds, input_error, loops};
-use super::many::many;
-use super::rivals::{published, rivals};
+use super::baseline_rows::{add_baselines, published};
+use super::many_knobs::many_knobs;
+use super::robustness::{bounds, input_error, loops};
 use super::rows::Rows;
 use super::{Config, Failure, Findings};
+use crate::control::baselines::Baselines;
 use crate::control::plants::Plant;
 use crate::control::{
-    CHOICE, Knobset, Options, Pool, Program, Score, Stream, Training, Tuned, begin, iterations,
-    recipe, tune,
+    CHOICE, Knobset, Options, Pool, Program, Score, Stream, Training, Tuned, initial_theta,
+    iterations, recipe, tune,
 };
 use crate::format::short;
 use crate::progress::{Progress, Task};
@@ -32,7 +32,7 @@ pub(super) fn study(
         progress.check()
     };
     let program = &plant.program;
-    let bench = Bench::new(program, config.cap);
+    let bench = Baselines::new(program, config.cap);
     let test64 = plant.pool(Stream::Test.of(config.seed), config.test);
     let test = test64.cast::<f32>();
     // Of every training: the ticks that it learns from, and those that decide.
@@ -54,7 +54,7 @@ pub(super) fn study(
     table.add("published ρ", false, known.words(), &counts);
     let mut jacobi_best = Vec::new();
     for ticks in &pools {
-        jacobi_best.push(rivals(&mut table, &bench, &jacobi, ticks));
+        jacobi_best.push(add_baselines(&mut table, &bench, &jacobi, ticks));
         progress.check()?;
     }
     done()?;
@@ -99,11 +99,11 @@ pub(super) fn study(
         trainings.push(ours);
     }
     done()?;
-    let many_knobs = many(plant, &bench, &jacobi, &pools, config, &test, progress)?;
+    let many_knobs = many_knobs(plant, &bench, &jacobi, &pools, config, &test, progress)?;
     done()?;
 
     // The best by the ticks that decided goes first.
-    trainings.sort_by(|a, b| a.score.secured().total_cmp(&b.score.secured()));
+    trainings.sort_by(|a, b| a.score.tail_choice().total_cmp(&b.score.tail_choice()));
     let tuned64: Vec<Tuned<f64>> = trainings
         .iter()
         .filter_map(|training| all.tuned(program, &training.theta))
@@ -164,7 +164,7 @@ pub(super) fn train(
     options: &Options,
     progress: &Progress,
 ) -> Result<Training, Failure> {
-    let start = begin(program, knobs, pool, options.cap);
+    let start = initial_theta(program, knobs, pool, options.cap);
     let training = tune(program, knobs, &start, [pool, choice], options, progress)
         .map_err(|e| no_answer(&e.to_string()))?;
     progress.check()?;

@@ -8,7 +8,7 @@
 
 mod comparison;
 mod exact;
-mod show;
+mod section;
 mod study;
 mod tables;
 
@@ -21,7 +21,7 @@ use crate::report::Section;
 
 pub use comparison::{Calls, Comparison, Row, compare};
 pub use exact::Exact;
-pub use show::section;
+pub use section::section;
 
 /// The headline.
 pub const TITLE: &str = "Illustration: a stopping time with a known gradient (Figure 1)";

@@ -5,7 +5,7 @@
 //! was trained or tuned on, of the size of the training and four times as large.
 
 mod search;
-mod show;
+mod section;
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::progress::Task;
 use crate::report::Section;
 
 pub use search::{Field, Finding};
-pub use show::{section, table};
+pub use section::{section, table};
 
 /// As the page calls it.
 pub const TITLE: &str = "Learning to optimise, with a penalty on the stopping time (Figure 3)";

@@ -7,7 +7,7 @@
 
 mod gradient;
 mod instance;
-mod show;
+mod section;
 mod sweep;
 
 use super::{Context, Failure};
@@ -15,7 +15,7 @@ use crate::report::Section;
 
 pub use gradient::{Answer, Method, Prepared, Run, Slots, Truth, norm, relative_error, truth};
 pub use instance::{Basis, Instance, Matrix, Problem};
-pub use show::section;
+pub use section::section;
 pub use sweep::{Case, Config, Formed, Line, Point, Results, run};
 
 /// The headline.

@@ -1,6 +1,6 @@
-//! The last phase, for ticks that are slow: trained alone, on the slowest of many.
+//! The last phase, for slow ticks: trained alone, on the slowest of a large pool.
 //!
-//! One tick in two hundred reaches it, so the others do not mind what it does; and only a great many ticks hold enough of those that do.
+//! About 0.5 % of ticks reach the last phase. Training it does not affect the rest, and needs a large pool.
 
 use dst_core::Error;
 
@@ -16,7 +16,7 @@ use crate::progress::Progress;
 const PORTION: usize = 5000;
 
 /// Trains the last phase alone, on the slowest of `ticks`; the score is on all of them. Where none reaches it, nothing changes.
-pub(super) fn secure(
+pub(super) fn tune_tail_phase(
     program: &Program<f64>,
     knobset: &Knobset,
     theta: &[f64],
@@ -134,7 +134,7 @@ mod tests {
         assert!((1..60).contains(&slow.len()), "{}", slow.len());
         let knobs = knobs(&[middle as usize]);
         let theta = knobs.start(1.5, 1.6);
-        let found = secure(
+        let found = tune_tail_phase(
             program,
             &knobs,
             &theta,

@@ -1,21 +1,20 @@
 //! One knob per kind and stage, in three phases: by the gradient, and by a search that may spend several times the work.
 
-use super::baselines::Bench;
 use super::rows::Rows;
-use super::search::search;
 use super::study::train;
 use super::{Config, Failure, ManyKnobs};
+use crate::control::baselines::Baselines;
 use crate::control::plants::Plant;
-use crate::control::{Knobset, Pool, Stream, begin};
+use crate::control::{Knobset, Pool, Stream, initial_theta, tune_without_gradient};
 use crate::progress::Progress;
 
-/// Where phases begin.
+/// Iterations at which the second and the third phase begin.
 const THREE_PHASES: [usize; 2] = [16, 48];
 
-/// Both, for every training.
-pub(super) fn many(
+/// Both methods, for every training.
+pub(super) fn many_knobs(
     plant: &Plant,
-    bench: &Bench<'_>,
+    bench: &Baselines<'_>,
     jacobi: &[f64],
     pools: &[[Pool<f64>; 2]],
     config: &Config,
@@ -36,11 +35,11 @@ pub(super) fn many(
             &bench.counts(&knobs, &training.theta, test),
         );
         let options = config.options(Stream::Search(s));
-        let found = search(
+        let found = tune_without_gradient(
             bench.program,
             &knobs,
-            &begin(bench.program, &knobs, &ticks[0], config.cap),
-            ticks,
+            &initial_theta(bench.program, &knobs, &ticks[0], config.cap),
+            ticks.each_ref(),
             &options,
             config.search_factor * training.work,
             progress,
