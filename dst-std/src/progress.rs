@@ -1,6 +1,6 @@
 //! Progress of long work, and a way to end it early: one type for the whole crate.
 //!
-//! A function that takes long is given a [`Progress`]. It opens a [`Task`] for every countable part of its work, and asks
+//! A function that takes long is given a [`Progress`]. It opens a [`Counter`] for every countable part of its work, and asks
 //! [`Progress::check`] between parts. The caller decides who watches: nobody, a closure, or the progress bars of the program `dst`.
 //!
 //! ```
@@ -128,7 +128,7 @@ impl Progress {
     }
 
     /// Begins a task of `total` equal parts.
-    pub fn task(&self, name: impl Into<String>, total: usize) -> Task {
+    pub fn task(&self, name: impl Into<String>, total: usize) -> Counter {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let inner = Inner {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -139,7 +139,7 @@ impl Progress {
             total,
         };
         inner.report(false);
-        Task {
+        Counter {
             inner: Arc::new(inner),
         }
     }
@@ -159,9 +159,9 @@ impl Default for Progress {
     }
 }
 
-/// Task under way. Clones count together, from any thread. The task ends with the last clone.
+/// Counter under way. Clones count together, from any thread. The task ends with the last clone.
 #[derive(Clone, Debug)]
-pub struct Task {
+pub struct Counter {
     inner: Arc<Inner>,
 }
 
@@ -198,7 +198,7 @@ impl Inner {
     }
 }
 
-impl Task {
+impl Counter {
     /// Counts `parts` more parts as done.
     pub fn advance(&self, parts: usize) {
         self.inner.done.fetch_add(parts, Ordering::Relaxed);

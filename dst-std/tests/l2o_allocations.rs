@@ -3,7 +3,7 @@
 use std::alloc::System;
 use std::hint::black_box;
 
-use dst_std::l2o::{Family, Feed, Loss, Model, Penalty, Recipe, Trainer};
+use dst_std::l2o::{Architecture, Family, Feed, Loss, Penalty, Recipe, Trainer};
 use dst_std::parallel;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -31,7 +31,7 @@ fn nothing_is_allocated_after_the_first_step() {
         "they are counted"
     );
     for count in [1, 2] {
-        for model in Model::ALL {
+        for model in Architecture::ALL {
             for (feed, penalty) in [
                 (Feed::Detached, Penalty::None),
                 (Feed::Full, Penalty::Literal { weight: 1.0 }),

@@ -10,7 +10,7 @@ use dst_core::solve::DEFAULT_MAX_STEPS;
 use dst_core::{Crossing, Objective};
 use dst_std::data::{Shape, synthetic};
 use dst_std::experiments::validation::{Basis, Instance, Method, Problem, Run, Slots};
-use dst_std::l2o::{Family, Model, Recipe, Trainer};
+use dst_std::l2o::{Architecture, Family, Recipe, Trainer};
 use dst_std::ode::{Options, event_gradient};
 use dst_std::parallel;
 use dst_std::problems::{Margins, SmoothSvm};
@@ -195,7 +195,7 @@ fn l2o(batch: usize, dim: usize) -> Done {
         batch,
         family: Family::new(dim, dim / 2),
         rate: 1e-3,
-        ..Recipe::paper(Model::RnnProp)
+        ..Recipe::paper(Architecture::RnnProp)
     };
     let before = resident_mb();
     let theta = recipe.model.initial(2001, |_| 1.0 / 30_f64.sqrt());

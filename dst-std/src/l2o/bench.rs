@@ -6,8 +6,8 @@ use dst_core::Error;
 use pulp::{Arch, Simd, WithSimd};
 use serde::Serialize;
 
+use super::architecture::Architecture;
 use super::kernel::HIDDEN;
-use super::model::Model;
 use super::training::{Recipe, Trainer};
 use crate::machine::peak_memory;
 use crate::parallel::each;
@@ -38,9 +38,9 @@ pub struct Bench {
 }
 
 /// Operations of the products with weights, for one coordinate and step: forward once, backward twice.
-fn operations(model: Model) -> f64 {
+fn operations(model: Architecture) -> f64 {
     let layer = |inputs: usize| 2 * 4 * HIDDEN * (inputs + HIDDEN);
-    let embedding = if model == Model::RnnProp {
+    let embedding = if model == Architecture::RnnProp {
         4 * HIDDEN
     } else {
         0

@@ -7,7 +7,7 @@ use pulp::{NullaryFnOnce, Simd};
 
 use super::gates::{Above, Kept, activate, deactivate};
 use super::kernel::{Gates, Inputs, Rows, TILE, Transposed, add_outer, gates, pull_gates};
-use super::workshop::{Cell, LayerTrace};
+use super::scratch::{Cell, LayerTrace};
 use crate::linalg::{Prefetch, Real};
 
 /// A layer on a tile.

@@ -2,11 +2,11 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::architecture::{Architecture, WeightsBar};
 use super::features::{DM_BATCH, Features, step};
 use super::kernel::TILE;
-use super::model::{Model, WeightsBar};
 use super::network::Network;
-use super::workshop::Memory;
+use super::scratch::Memory;
 use crate::linalg::Real;
 
 /// A state, or its cotangent, taken apart.
@@ -126,7 +126,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             }
             let g_bar = tile_mut(g_bar, first);
             match features.model {
-                Model::Dm => {
+                Architecture::Dm => {
                     for (to, bar) in x_bar.iter_mut().zip(&features_bar) {
                         *to += bar[1];
                     }
@@ -134,7 +134,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
                         *to = T::from_f64(1.0 / DM_BATCH) * bar[0];
                     }
                 }
-                Model::RnnProp => {
+                Architecture::RnnProp => {
                     let bars = tile_mut(bar.m, first)
                         .iter_mut()
                         .zip(tile_mut(bar.v, first));

@@ -12,7 +12,7 @@ use crate::control::{
     iterations, recipe, tune,
 };
 use crate::format::short;
-use crate::progress::{Progress, Task};
+use crate::progress::{Counter, Progress};
 
 /// Parts of a study, for the progress bar.
 pub(super) const PARTS: usize = 6;
@@ -24,7 +24,7 @@ const HORIZON: usize = 50;
 pub(super) fn study(
     plant: &Plant,
     config: &Config,
-    task: &Task,
+    task: &Counter,
     progress: &Progress,
 ) -> Result<Findings, Failure> {
     let done = || {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Basis, Method, Problem, Run, Slots, TRUTH_RTOL, USUAL_RTOL, relative_error, truth};
 use crate::experiments::{Context, Failure, common};
-use crate::progress::Task;
+use crate::progress::Counter;
 
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -199,7 +199,7 @@ fn case(
     instance: &super::Instance,
     epsilon: f64,
     context: &Context,
-    task: &Task,
+    task: &Counter,
 ) -> Result<Option<Case>, Failure> {
     // Small systems one per thread, which share the memory; large ones one after the other, each on all threads.
     let side_by_side = problem.dim <= 1000;

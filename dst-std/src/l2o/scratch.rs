@@ -1,9 +1,9 @@
 //! What the network needs besides its weights, made once for many steps: aligned copies of the weights, room for a tile, and *pages*, on which
 //! the forward pass leaves what the transpose would otherwise compute again.
 
+use super::architecture::CellParts;
 use super::gates::Kept;
 use super::kernel::{Gates, HIDDEN, Rows, Sources, TILE, Transposed, WIDTH, add_scaled};
-use super::model::CellParts;
 use crate::linalg::{Prefetch, Real};
 
 /// What the coordinates of a tile remember: h and c of the first layer, h and c of the second.
@@ -138,8 +138,8 @@ fn add_gates<T: Real>(to: &mut [Gates<T>], from: &[Gates<T>]) {
 
 /// What the steps of an optimiser need besides the weights, made once.
 #[derive(Clone, Debug)]
-pub struct Workshop<T> {
-    pub(super) bench: Workbench<T>,
+pub struct NetworkScratch<T> {
+    pub(super) tile: TileScratch<T>,
     /// For steps that leave nothing behind.
     pub(super) trace: Trace<T>,
     pub(super) tiles: usize,
@@ -148,7 +148,7 @@ pub struct Workshop<T> {
     /// Which evaluation wrote a page.
     pub(super) stamps: Vec<T>,
     pub(super) stamp: T,
-    /// Which weights a page was written with, and which those of the bench are.
+    /// Which weights a page was written with, and which those of the tile are.
     pub(super) versions: Vec<usize>,
     pub(super) version: usize,
 }
@@ -156,7 +156,7 @@ pub struct Workshop<T> {
 /// Where a tile is worked on.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(super) struct Workbench<T> {
+pub(super) struct TileScratch<T> {
     pub(super) cells: [Cell<T>; 2],
     pub(super) bars: [Cell<T>; 2],
     pub(super) transposed: [Transposed<T>; 2],
@@ -169,14 +169,14 @@ pub(super) struct Workbench<T> {
     pub(super) memory: Memory<T>,
 }
 
-impl<T: Real> Workshop<T> {
+impl<T: Real> NetworkScratch<T> {
     /// For problems of `dim` variables. With `pages`, so many steps in a row need no second forward pass on the way back;
     /// a page takes some 1400 bytes per variable in single precision.
     pub fn new(dim: usize, pages: usize) -> Box<Self> {
         let tiles = dim.div_ceil(TILE);
         let rows = [[T::ZERO; WIDTH]; TILE];
         let none = [[T::ZERO; WIDTH]; 4];
-        let bench = Workbench {
+        let tile = TileScratch {
             cells: [Cell::new(), Cell::new()],
             bars: [Cell::new(), Cell::new()],
             transposed: [[[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4]; 2],
@@ -187,7 +187,7 @@ impl<T: Real> Workshop<T> {
             memory: [rows; 4],
         };
         Box::new(Self {
-            bench,
+            tile,
             trace: Trace::new(),
             tiles,
             pages: vec![Trace::new(); pages * tiles],
