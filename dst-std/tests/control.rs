@@ -5,8 +5,8 @@ mod scratch;
 use dst_core::mpc::Tick;
 use dst_std::control::plants::{Plant, quadrotor, quadrotor_model, safety_filter};
 use dst_std::control::{
-    Knobset, Model, Options, Pool, Score, Tuned, differentiate, export, initial_theta, iterations,
-    objective, tune,
+    Knobset, Model, Pool, Score, Tuned, TuningOptions, differentiate, export, initial_theta,
+    iterations, objective, tune,
 };
 use dst_std::parallel;
 use dst_std::progress::Progress;
@@ -127,11 +127,11 @@ fn single_precision_stops_as_double_does() {
 }
 
 fn small_training(plant: &Plant, threads_used: usize) -> (Vec<f64>, Score, Score) {
-    let options = Options {
+    let options = TuningOptions {
         steps: 40,
         batch: 12,
         hard: 4,
-        ..Options::default()
+        ..TuningOptions::default()
     };
     let set = knobs(plant, &[12, 40]);
     let (pool, choice) = (plant.pool(21, 120), plant.pool(23, 200));

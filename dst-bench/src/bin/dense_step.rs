@@ -10,9 +10,9 @@ use std::time::Instant;
 use clap::Parser;
 use dst_bench::turns::median;
 use dst_core::{Euler, HeapMemory};
-use dst_std::experiments::validation::{Basis, Instance, Matrix, Problem};
 use dst_std::linalg::symmetric::Symmetric;
 use dst_std::parallel;
+use dst_std::validation::{Basis, Instance, InstanceSpec, Matrix};
 
 #[derive(Parser)]
 struct Args {
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(args: &Args) -> Result<(), String> {
-    let problem = Problem {
+    let problem = InstanceSpec {
         dim: args.dim,
         basis: Basis::Reflections(8),
         dense: true,

@@ -9,13 +9,13 @@ use dst_core::adapt::{AdamOla, OlaConfig};
 use dst_core::solve::DEFAULT_MAX_STEPS;
 use dst_core::{Crossing, Objective};
 use dst_std::data::{Shape, synthetic};
-use dst_std::experiments::validation::{Basis, Instance, Method, Problem, Run, Slots};
 use dst_std::l2o::{Architecture, Family, Recipe, Trainer};
 use dst_std::ode::{Options, event_gradient};
 use dst_std::parallel;
 use dst_std::problems::{Margins, SmoothSvm};
 use dst_std::progress::Progress;
 use dst_std::tune::{self, Config, Kind, tune};
+use dst_std::validation::{Basis, GradientRun, Instance, InstanceSpec, IntegratorName, Slots};
 
 /// Our side of a comparison.
 #[derive(Parser)]
@@ -85,7 +85,7 @@ struct Validation {
 
 impl Validation {
     fn build(&self) -> Result<Instance, String> {
-        let problem = Problem {
+        let problem = InstanceSpec {
             dim: self.dim,
             basis: self.basis,
             dense: false,
@@ -126,15 +126,15 @@ type Done = Result<(), Box<dyn std::error::Error>>;
 fn steps(problem: &Validation, step: f64, slots: Option<usize>) -> Done {
     let instance = problem.build()?;
     let before = resident_mb();
-    let run = Run {
-        method: Method::Euler,
+    let run = GradientRun {
+        method: IntegratorName::Euler,
         crossing: Crossing::Paper,
         step,
         epsilon: problem.eps,
         slots: slots.map_or(Slots::All, Slots::Number),
         max_steps: 10 * DEFAULT_MAX_STEPS,
     };
-    let mut prepared = run.prepare(&instance, |_| ())?;
+    let mut prepared = run.prepare(&instance, &Progress::hidden())?;
     serve(before, problem.gradient.as_deref(), || {
         let found = (prepared.repeat)()?;
         let answer = Answer {

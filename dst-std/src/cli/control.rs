@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::control::{Model, Sizes, export};
-use crate::experiments::control::{self, Config, section};
+use crate::experiments::control::{self, ControlConfig, section};
 use crate::parallel;
 use crate::progress::Progress;
 use crate::report::{OutDir, Section};
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => Some(OutDir::create(path).map_err(Failure::NoAnswer)?),
         None => None,
     };
-    let config = Config::new(args.seeded.seed, args.quick);
+    let config = ControlConfig::new(args.seeded.seed, args.quick);
     let results = parallel::with(args.parallel.threads(), || control::run(&config, &progress))
         .map_err(Failure::NoAnswer)??;
     let section = section(&config, &results);

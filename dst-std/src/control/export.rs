@@ -17,7 +17,7 @@ use super::score::{Score, iterations};
 use super::source::{identifier, texts};
 use super::streams::Stream;
 use super::tuned::Tuned;
-use super::tuning::Options;
+use super::tuning::TuningOptions;
 use crate::Failure;
 use crate::format::short;
 use crate::progress::Progress;
@@ -106,7 +106,7 @@ impl Subject<'_> {
             kinds,
             plant,
         } = self;
-        let options = Options {
+        let options = TuningOptions {
             seed: Stream::Batches(0).of(seed),
             ..sizes.options.clone()
         };

@@ -8,7 +8,7 @@ use super::pool::Pool;
 use super::program::Program;
 use super::score::{Score, iterations};
 use super::tuned::Tuned;
-use super::tuning::{Options, objective};
+use super::tuning::{TuningOptions, objective};
 use crate::progress::Progress;
 use crate::random::bits;
 use crate::search::Cmaes;
@@ -34,7 +34,7 @@ pub fn tune_without_gradient(
     knobset: &Knobset,
     start: &[f64],
     [pool, choice]: [&Pool<f64>; 2],
-    options: &Options,
+    options: &TuningOptions,
     budget: usize,
     progress: &Progress,
 ) -> Searched {

@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use dst_core::mpc::Tick;
-//! use dst_std::control::{Model, Options, SWITCHES, recipe};
+//! use dst_std::control::{Model, TuningOptions, SWITCHES, recipe};
 //! use dst_std::progress::Progress;
 //!
 //! // A motor: x⁺ = Ax + Bu, position and speed. |u| ≤ 1, |speed| ≤ 0.6.
@@ -32,7 +32,7 @@
 //! let program = model.program()?;
 //! // Ticks to tune on, and further ones to choose by. More of both than here, and more steps.
 //! let (pool, fresh) = (model.ticks(&program, 1, 60), model.ticks(&program, 2, 200));
-//! let options = Options { steps: 40, batch: 8, hard: 3, ..Options::default() };
+//! let options = TuningOptions { steps: 40, batch: 8, hard: 3, ..TuningOptions::default() };
 //! let kinds = [1, 1]; // one kind of input, one kind of bounded state
 //! let (knobs, training) = recipe(&program, &kinds, &SWITCHES, [&pool, &fresh], &options, &Progress::hidden())?;
 //! println!("{:.1} iterations on average, {} at most", training.score.mean, training.score.max);
@@ -85,4 +85,4 @@ pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
 pub use score::{Score, iterations, solve, solve_exactly};
 pub use streams::Stream;
 pub use tuned::Tuned;
-pub use tuning::{HistoryPoint, Options, Training, objective, tune};
+pub use tuning::{HistoryPoint, Training, TuningOptions, objective, tune};

@@ -8,7 +8,7 @@ use super::program::Program;
 use super::score::{Score, iterations};
 use super::tail_phase::tune_tail_phase;
 use super::tuned::Tuned;
-use super::tuning::{Options, Training, tune};
+use super::tuning::{Training, TuningOptions, tune};
 use crate::progress::Progress;
 use crate::random::bits;
 
@@ -27,8 +27,8 @@ pub struct Sizes {
     pub fresh: usize,
     /// Iterations at which the second, third … phase begins.
     pub switches: Vec<usize>,
-    /// Options of the tuning; the seed is that of the batches.
-    pub options: Options,
+    /// TuningOptions of the tuning; the seed is that of the batches.
+    pub options: TuningOptions,
 }
 
 impl Sizes {
@@ -38,14 +38,14 @@ impl Sizes {
             pool: 1500,
             fresh: 120_000,
             switches: SWITCHES.to_vec(),
-            options: Options {
+            options: TuningOptions {
                 steps: 600,
                 batch: 24,
                 hard: 10,
                 restarts: 3,
                 tail: 1.0,
                 cap: 500,
-                ..Options::default()
+                ..TuningOptions::default()
             },
         }
     }
@@ -56,7 +56,7 @@ impl Sizes {
         Self {
             pool: 250,
             fresh: 1000,
-            options: Options {
+            options: TuningOptions {
                 steps: 120,
                 batch: 16,
                 hard: 6,
@@ -69,14 +69,14 @@ impl Sizes {
 }
 
 /// Tunes all phases on the pool, then the last phase on the slowest of the fresh ticks. The first of the fresh ticks decide between
-/// settings. This is done [`restarts`](Options::restarts) times, and the best on all fresh ticks is kept. `kinds` are the numbers of
+/// settings. This is done [`restarts`](TuningOptions::restarts) times, and the best on all fresh ticks is kept. `kinds` are the numbers of
 /// rows of a stage that share their knobs: inputs, then outputs. An interrupt ends it with the best setting so far.
 pub fn recipe(
     program: &Program<f64>,
     kinds: &[usize],
     switches: &[usize],
     [pool, fresh]: [&Pool<f64>; 2],
-    options: &Options,
+    options: &TuningOptions,
     progress: &Progress,
 ) -> Result<(Knobset, Training), Error> {
     let base = program
@@ -89,7 +89,7 @@ pub fn recipe(
     let mut work = 0;
     // The stopping time has many valleys: other batches lead to others. How deep one is shows once its last phase is trained.
     for restart in 0..options.restarts.max(1) as u64 {
-        let options = Options {
+        let options = TuningOptions {
             seed: bits(options.seed, restart),
             ..options.clone()
         };

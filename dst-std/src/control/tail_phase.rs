@@ -9,7 +9,7 @@ use super::pool::Pool;
 use super::program::Program;
 use super::score::{Score, iterations};
 use super::tuned::Tuned;
-use super::tuning::{Options, Training, tune};
+use super::tuning::{Training, TuningOptions, tune};
 use crate::progress::Progress;
 
 /// Ticks that are solved at once: the copy in the precision of the device stays small.
@@ -21,7 +21,7 @@ pub(super) fn tune_tail_phase(
     knobset: &Knobset,
     theta: &[f64],
     ticks: &Pool<f64>,
-    options: &Options,
+    options: &TuningOptions,
     progress: &Progress,
 ) -> Result<Training, Error> {
     let small = program.cast::<f32>();
@@ -48,7 +48,7 @@ pub(super) fn tune_tail_phase(
             work,
         });
     }
-    let options = Options {
+    let options = TuningOptions {
         first: theta.len() - (knobset.knobs().per_phase() + 1),
         // They are few: small steps, and none of them more often than the others, lest it knows the worst by heart
         // and others, unseen, are worse.
@@ -113,9 +113,9 @@ mod tests {
         let plant = safety_filter();
         let (program, ticks) = (&plant.program, plant.pool(11, 60));
         let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
-        let options = Options {
+        let options = TuningOptions {
             steps: 0,
-            ..Options::default()
+            ..TuningOptions::default()
         };
         let knobs = |switches: &[usize]| {
             Knobset::each_stage(program, program.jacobi().unwrap(), &kinds, switches)

@@ -17,9 +17,9 @@ use crate::adam::Adam;
 use crate::progress::Progress;
 use crate::random::bits;
 
-/// Options of the tuning.
+/// TuningOptions of the tuning.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct TuningOptions {
     /// Steps of Adam.
     pub steps: usize,
     /// Instances per step.
@@ -46,7 +46,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-impl Default for Options {
+impl Default for TuningOptions {
     fn default() -> Self {
         Self {
             steps: 150,
@@ -121,7 +121,7 @@ pub fn tune(
     knobset: &Knobset,
     theta: &[f64],
     [pool, choice]: [&Pool<f64>; 2],
-    options: &Options,
+    options: &TuningOptions,
     progress: &Progress,
 ) -> Result<Training, Error> {
     let small = program.cast::<f32>();
@@ -206,7 +206,7 @@ pub fn tune(
     })
 }
 
-impl Options {
+impl TuningOptions {
     /// Iterations that were computed for these counts.
     pub(crate) fn work(&self, counts: &[u32]) -> usize {
         counts.iter().map(|&c| c.min(self.cap) as usize).sum()

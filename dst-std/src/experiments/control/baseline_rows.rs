@@ -1,6 +1,6 @@
 //! Rows of the baselines. Each searches its settings on the pool, and the same ticks decide as in the trainings by the gradient.
 
-use super::Config;
+use super::ControlConfig;
 use super::rows::Rows;
 use crate::control::baselines::{
     Balancing, Baselines, FixedSetting, Key, best_setting, grid, ruiz,
@@ -138,7 +138,7 @@ fn add_balancing(
 }
 
 /// A few ticks of the pool, more, all of it, and those that decide.
-fn rounds([pool, choice]: &[Pool<f64>; 2], config: &Config) -> Vec<Pool<f32>> {
+fn rounds([pool, choice]: &[Pool<f64>; 2], config: &ControlConfig) -> Vec<Pool<f32>> {
     let few = if config.coarse { 24 } else { 60 };
     let heads = [pool.head(few), pool.head(300), pool.clone(), choice.clone()];
     heads.iter().map(Pool::cast).collect()

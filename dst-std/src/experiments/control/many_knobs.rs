@@ -2,7 +2,7 @@
 
 use super::rows::Rows;
 use super::study::train;
-use super::{Config, Failure, ManyKnobs};
+use super::{ControlConfig, Failure, ManyKnobs};
 use crate::control::baselines::Baselines;
 use crate::control::plants::Plant;
 use crate::control::{Knobset, Pool, Stream, initial_theta, tune_without_gradient};
@@ -17,7 +17,7 @@ pub(super) fn many_knobs(
     bench: &Baselines<'_>,
     jacobi: &[f64],
     pools: &[[Pool<f64>; 2]],
-    config: &Config,
+    config: &ControlConfig,
     test: &Pool<f32>,
     progress: &Progress,
 ) -> Result<ManyKnobs, Failure> {

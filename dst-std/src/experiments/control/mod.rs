@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::control::plants::plants;
-use crate::control::{LoopTrace, Options, Score, Sizes, Stream};
+use crate::control::{LoopTrace, Score, Sizes, Stream, TuningOptions};
 use crate::progress::Progress;
 use crate::report::Section;
 
@@ -28,7 +28,7 @@ pub const TITLE: &str = "Control loop: fewer iterations before the deadline (our
 
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Config {
+pub struct ControlConfig {
     /// Where all random numbers come from.
     pub seed: u64,
     /// Trainings, each with a pool of its own.
@@ -65,7 +65,7 @@ pub struct Config {
     pub coarse: bool,
 }
 
-impl Config {
+impl ControlConfig {
     /// The experiment, or a small version of it.
     pub fn new(seed: u64, quick: bool) -> Self {
         let Sizes {
@@ -108,12 +108,12 @@ impl Config {
     }
 
     /// Of training number `s`.
-    fn training(&self, s: usize) -> Options {
+    fn training(&self, s: usize) -> TuningOptions {
         self.options(Stream::Batches(s))
     }
 
-    fn options(&self, batches: Stream) -> Options {
-        Options {
+    fn options(&self, batches: Stream) -> TuningOptions {
+        TuningOptions {
             steps: self.steps,
             batch: self.batch,
             hard: self.hard,
@@ -121,14 +121,14 @@ impl Config {
             restarts: self.restarts,
             cap: self.cap,
             seed: batches.of(self.seed),
-            ..Options::default()
+            ..TuningOptions::default()
         }
     }
 }
 
 /// One way to choose the knobs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct MethodRow {
     /// In words.
     pub name: String,
     /// Is it tuned by the gradient of the stopping time?
@@ -139,7 +139,7 @@ pub struct Row {
     pub scores: Vec<Score>,
 }
 
-impl Row {
+impl MethodRow {
     /// A number of its scores, averaged over the trainings.
     pub fn average(&self, part: fn(&Score) -> f64) -> f64 {
         self.scores.iter().map(part).sum::<f64>() / self.scores.len().max(1) as f64
@@ -159,15 +159,15 @@ pub struct Findings {
     /// The test score of the chosen controller: of the training with the least score on the ticks that decided.
     pub tuned: Score,
     /// Every way to choose the knobs, on the test.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MethodRow>,
     /// The same instances in `f64`: share of equal counts in percent.
     pub same_count_in_f64: f64,
     /// Mean and largest ‖u − u*‖_∞ at the stop: tuned, then Jacobi.
     pub input_error: [(f64, f64); 2],
     /// Closed loop with warm start.
-    pub closed_loop: Vec<Row>,
+    pub closed_loop: Vec<MethodRow>,
     /// Bounds that were not trained on.
-    pub other_bounds: Vec<Row>,
+    pub other_bounds: Vec<MethodRow>,
     /// With one knob per kind and stage: the gradient, and a search without it.
     pub many_knobs: ManyKnobs,
     /// Iteration counts of the test: tuned, then Jacobi scaling by grid.
@@ -186,25 +186,25 @@ pub struct ManyKnobs {
     /// How many.
     pub knobs: usize,
     /// By the gradient.
-    pub gradient: Row,
+    pub gradient: MethodRow,
     /// Without.
-    pub search: Row,
+    pub search: MethodRow,
     /// Solver iterations of each, in millions, averaged over the trainings.
     pub work: [f64; 2],
 }
 
 /// All that the experiment finds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Results {
+pub struct ControlResults {
     /// Four axes that must stay in their box.
     pub safety_filter: Findings,
     /// The Crazyflie.
     pub quadrotor: Findings,
     /// The other solver, projected gradient with momentum, on one axis.
-    pub momentum: Vec<Row>,
+    pub momentum: Vec<MethodRow>,
 }
 
-impl Results {
+impl ControlResults {
     /// Both.
     pub fn all(&self) -> [&Findings; 2] {
         [&self.safety_filter, &self.quadrotor]
@@ -213,18 +213,18 @@ impl Results {
 
 /// The entry of the registry.
 pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
-    let config = Config::new(context.seed, context.quick);
+    let config = ControlConfig::new(context.seed, context.quick);
     let results = run(&config, &context.progress)?;
     Ok(section(&config, &results))
 }
 
 /// Runs the experiment.
-pub fn run(config: &Config, progress: &Progress) -> Result<Results, Failure> {
+pub fn run(config: &ControlConfig, progress: &Progress) -> Result<ControlResults, Failure> {
     let [filter, quadrotor] = plants().map_err(|e| Failure::NoAnswer(e.to_string()))?;
     let task = progress.task("control", 2 * study::PARTS);
     // One bar for the experiment: its trainings show none of their own.
     let inner = progress.unobserved();
-    Ok(Results {
+    Ok(ControlResults {
         safety_filter: study::study(&filter, config, &task, &inner)?,
         quadrotor: study::study(&quadrotor, config, &task, &inner)?,
         momentum: momentum::rows(config)?,

@@ -4,7 +4,7 @@ use dst_core::mpc::Phases;
 use rayon::prelude::*;
 
 use super::rows::Rows;
-use super::{Config, Row};
+use super::{ControlConfig, MethodRow};
 use crate::control::baselines::{Baselines, FixedSetting};
 use crate::control::plants::Plant;
 use crate::control::{
@@ -44,8 +44,8 @@ pub(super) fn loops(
     jacobi: &[f64],
     tuned: &[Tuned<f32>],
     jacobi_best: FixedSetting,
-    config: &Config,
-) -> (Vec<Row>, Vec<(String, LoopTrace)>) {
+    config: &ControlConfig,
+) -> (Vec<MethodRow>, Vec<(String, LoopTrace)>) {
     let [test, training] = [Stream::TestLoops, Stream::TuningLoops].map(|s| s.of(config.seed));
     let run = |tuned: &Tuned<f32>, seed: u64, runs: usize| {
         let controller = tuned.controller(&bench.small);
@@ -96,8 +96,8 @@ pub(super) fn bounds(
     bench: &Baselines<'_>,
     tuned: &[Tuned<f32>],
     other: &[Tuned<f32>],
-    config: &Config,
-) -> Vec<Row> {
+    config: &ControlConfig,
+) -> Vec<MethodRow> {
     let choices: &[(&str, &[f64])] = if plant.program.shape.outputs > 0 {
         &[
             ("|u| ≤ 4", &[4.0, 1.0, 1.0]),

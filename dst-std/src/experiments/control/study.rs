@@ -4,11 +4,11 @@ use super::baseline_rows::{add_baselines, published};
 use super::many_knobs::many_knobs;
 use super::robustness::{bounds, input_error, loops};
 use super::rows::Rows;
-use super::{Config, Failure, Findings};
+use super::{ControlConfig, Failure, Findings};
 use crate::control::baselines::Baselines;
 use crate::control::plants::Plant;
 use crate::control::{
-    CHOICE, Knobset, Options, Pool, Program, Score, Stream, Training, Tuned, initial_theta,
+    CHOICE, Knobset, Pool, Program, Score, Stream, Training, Tuned, TuningOptions, initial_theta,
     iterations, recipe, tune,
 };
 use crate::format::short;
@@ -23,7 +23,7 @@ const HORIZON: usize = 50;
 /// Everything about one plant.
 pub(super) fn study(
     plant: &Plant,
-    config: &Config,
+    config: &ControlConfig,
     task: &Counter,
     progress: &Progress,
 ) -> Result<Findings, Failure> {
@@ -72,7 +72,7 @@ pub(super) fn study(
     for (s, ticks) in pools.iter().enumerate() {
         let options = config.training(s);
         let one = train(program, &few, ticks, &options, progress)?;
-        let unrolled = Options {
+        let unrolled = TuningOptions {
             unrolled: Some(HORIZON),
             tail: 0.0,
             ..options.clone()
@@ -161,7 +161,7 @@ pub(super) fn train(
     program: &Program<f64>,
     knobs: &Knobset,
     [pool, choice]: &[Pool<f64>; 2],
-    options: &Options,
+    options: &TuningOptions,
     progress: &Progress,
 ) -> Result<Training, Failure> {
     let start = initial_theta(program, knobs, pool, options.cap);

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn small() -> Config {
-    Config {
+fn small() -> ControlConfig {
+    ControlConfig {
         pool: 80,
         fresh: 200,
         test: 120,
@@ -14,7 +14,7 @@ fn small() -> Config {
         runs: 3,
         ticks: 25,
         exact: 4,
-        ..Config::new(5, true)
+        ..ControlConfig::new(5, true)
     }
 }
 

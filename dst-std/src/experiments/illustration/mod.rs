@@ -19,7 +19,7 @@ use super::{Context, Failure};
 use crate::progress::Progress;
 use crate::report::Section;
 
-pub use comparison::{Calls, Comparison, Row, compare};
+pub use comparison::{Calls, Comparison, ComparisonRow, compare};
 pub use exact::Exact;
 pub use section::section;
 
@@ -39,7 +39,7 @@ use system;
 
 /// A stopping time to be differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Problem {
+pub struct FlowProblem {
     /// θ
     pub theta: f64,
     /// h
@@ -50,7 +50,7 @@ pub struct Problem {
     pub slots: usize,
 }
 
-impl Default for Problem {
+impl Default for FlowProblem {
     /// At θ = ¼ both states fall alike and matter alike.
     fn default() -> Self {
         Self {
@@ -64,9 +64,9 @@ impl Default for Problem {
 
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Config {
+pub struct IllustrationConfig {
     /// What is differentiated in twelve ways.
-    pub problem: Problem,
+    pub problem: FlowProblem,
     /// The paths: θ of each.
     pub path_thetas: Vec<f64>,
     /// Their step size, long enough to see the steps.
@@ -91,9 +91,9 @@ pub struct Config {
     pub order_divisions: usize,
 }
 
-impl Config {
+impl IllustrationConfig {
     /// The figures of the report around this problem.
-    pub fn new(problem: Problem, quick: bool) -> Self {
+    pub fn new(problem: FlowProblem, quick: bool) -> Self {
         let mut path_thetas = vec![0.1, 0.5, 1.0];
         if !path_thetas.contains(&problem.theta) {
             path_thetas.insert(1, problem.theta);
@@ -117,7 +117,7 @@ impl Config {
 
 /// All that the experiment finds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Results {
+pub struct IllustrationResults {
     /// Twelve ways side by side.
     pub comparison: Comparison,
     /// The paths.
@@ -197,13 +197,16 @@ pub struct ErrorLine {
 
 /// The entry of the registry.
 pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
-    let config = Config::new(Problem::default(), context.quick);
+    let config = IllustrationConfig::new(FlowProblem::default(), context.quick);
     let results = run(&config, &context.progress)?;
     Ok(section(&config, &results))
 }
 
 /// Runs the experiment.
-pub fn run(config: &Config, progress: &Progress) -> Result<Results, Failure> {
+pub fn run(
+    config: &IllustrationConfig,
+    progress: &Progress,
+) -> Result<IllustrationResults, Failure> {
     let comparison = compare(&config.problem)?;
     progress.check()?;
     let paths = config.path_thetas.iter();
@@ -223,7 +226,7 @@ pub fn run(config: &Config, progress: &Progress) -> Result<Results, Failure> {
         progress.check()?;
         errors.push(study::error_line(config, name, crossing, expected));
     }
-    Ok(Results {
+    Ok(IllustrationResults {
         comparison,
         paths,
         curves,
