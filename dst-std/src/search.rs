@@ -171,23 +171,23 @@ impl Cmaes {
         };
         let z_mean: Vec<f64> = (0..n).map(step).collect();
         let mut norm = 0.0;
-        for j in 0..n {
-            self.mean[j] += self.sigma * self.variance[j].sqrt() * z_mean[j];
+        for (j, z) in z_mean.iter().enumerate() {
+            self.mean[j] += self.sigma * self.variance[j].sqrt() * z;
             self.path_sigma[j] =
-                (1.0 - cs) * self.path_sigma[j] + (cs * (2.0 - cs) * mueff).sqrt() * z_mean[j];
+                (1.0 - cs) * self.path_sigma[j] + (cs * (2.0 - cs) * mueff).sqrt() * z;
             norm += self.path_sigma[j] * self.path_sigma[j];
         }
         let norm = norm.sqrt();
         let decay = 1.0 - (1.0 - cs).powi(2 * (self.generations as i32 + 1));
         let stalled = norm / decay.sqrt() >= (1.4 + 2.0 / (n as f64 + 1.0)) * expected;
-        for j in 0..n {
+        for (j, z) in z_mean.iter().enumerate() {
             let moved = if stalled {
                 0.0
             } else {
                 (cc * (2.0 - cc) * mueff).sqrt()
             };
             let variance = &mut self.variance[j];
-            self.path[j] = (1.0 - cc) * self.path[j] + moved * variance.sqrt() * z_mean[j];
+            self.path[j] = (1.0 - cc) * self.path[j] + moved * variance.sqrt() * z;
             let spread: f64 = best.iter().zip(weights).map(|(z, w)| w * z[j] * z[j]).sum();
             *variance = (1.0 - c1 - cmu) * *variance
                 + c1 * self.path[j] * self.path[j]

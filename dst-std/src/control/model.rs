@@ -1,4 +1,4 @@
-//! What an engineer has: x⁺ = Ax + Bu, weights, bounds, a horizon.
+//! Model of a plant: x⁺ = Ax + Bu, weights, bounds, a horizon.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub struct Model {
     pub dual_tolerance: f64,
 }
 
-/// What is wrong with a model, in one sentence.
+/// Fault of a model, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError(String);
 

@@ -172,7 +172,7 @@ impl Sine {
         }
     }
 
-    /// What PD control wants at this time and state.
+    /// Input of the PD controller at this time and state.
     fn wanted(&self, t: f64, (p, v): (f64, f64)) -> f64 {
         let (sin, cos) = libm::sincos(self.frequency * t + self.phase);
         let (target, speed) = (self.amplitude * sin, self.amplitude * self.frequency * cos);
@@ -248,7 +248,7 @@ pub fn axis_model() -> Model {
     }
 }
 
-/// How far an axis goes until it stands, if it brakes as hard as it may from the next stage on.
+/// Distance until an axis stands, if it brakes at the bound from the next stage on.
 fn braking_distance(speed: f64) -> f64 {
     H * speed + 0.5 * speed * speed / ACCELERATION
 }

@@ -18,12 +18,12 @@ pub use crate::Failure;
 use crate::progress::Progress;
 use crate::report::Section;
 
-/// What an experiment is given.
+/// Input of an experiment.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// Small sizes, the same claims.
     pub quick: bool,
-    /// Where all random numbers come from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// Threads at its disposal; results must not depend on it.
     pub threads: usize,
@@ -43,7 +43,7 @@ impl Context {
 pub struct Experiment {
     /// One word, as the command line knows it.
     pub name: &'static str,
-    /// What it is about.
+    /// Headline.
     pub title: &'static str,
     /// Runs it.
     pub run: fn(&Context) -> Result<Section, Failure>,

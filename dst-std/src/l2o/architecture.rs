@@ -32,7 +32,7 @@ pub struct Tensor {
     form: Form,
 }
 
-/// How a tensor lies in rows.
+/// Layout of a tensor in rows.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     /// Entry (unit, input) in row `input`.
@@ -63,7 +63,7 @@ impl Tensor {
         self.len() == 0
     }
 
-    /// Where entry `index`, counted row by row, is in θ.
+    /// Position in θ of entry `index`, counted row by row.
     pub fn place(&self, index: usize) -> usize {
         let columns = self.columns.max(1);
         let (row, column) = (index / columns, index % columns);

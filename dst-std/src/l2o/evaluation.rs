@@ -13,9 +13,9 @@ use crate::parallel::each;
 /// The problems of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
-    /// What the problems are like.
+    /// Size and scale of the problems.
     pub(crate) family: Family,
-    /// How many.
+    /// Number of problems.
     pub(crate) problems: usize,
     /// Steps of a run.
     pub(crate) steps: usize,

@@ -29,7 +29,7 @@ pub(super) type Row<T> = [T; WIDTH];
 pub(super) type Gates<T> = [Row<T>; 4];
 /// A row per coordinate.
 pub(super) type Rows<T> = [Row<T>; TILE];
-/// What goes into a layer: its inputs and its hidden state.
+/// Operands of a layer: its inputs and its hidden state.
 pub(super) type Inputs<'a, T> = [&'a Rows<T>; 2];
 /// The weights that belong to them.
 pub(super) type Sources<'a, T> = [&'a [Gates<T>]; 2];

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Task: logistic regression, drawn by number ──┐
-//!  Architecture, θ ─► Network on tiles (kernel) ───────┼─► Optimiser: a System of dst-core, x⁺ = F(θ, x)
+//!  Architecture, θ ─► Network on tiles ─────────┼─► Optimiser: a System of dst-core, x⁺ = F(θ, x)
 //!                                               │        │ a run over a segment, all states kept; f(x_k) is watched
 //!                                               │        ▼
 //!  Penalty: where does a run stop? ─► seeds on f(x_k) ──► one backward sweep ─► Trainer::step ─► Adam
@@ -14,14 +14,15 @@
 //! | file | what |
 //! |---|---|
 //! | `kernel`, `gates`, `layer` | the products and nonlinearities of an LSTM layer on a tile, forward and transposed, in either precision |
-//! | `network`, `scratch` | two of them and what is around them; what they need besides the weights |
-//! | `model` | L2O-DM and L2O-RNNprop: where their weights lie, and what PyTorch calls them |
-//! | `features`, `passes` | what a network is fed with and what its output does, over all coordinates |
+//! | `network`, `scratch` | two layers with their input and output; memory of a network besides its weights |
+//! | `architecture` | L2O-DM and L2O-RNNprop: layout of their weights, and their names in PyTorch |
+//! | `features`, `passes` | inputs and outputs of a network, over all coordinates |
 //! | `optimiser` | a learned method on one problem, as a system of dst-core |
 //! | `task` | the problems |
 //! | `training`, `penalty` | a training step, with or without the stopping time in its loss |
-//! | `session`, `weights`, `assets` | a whole training that can be killed, its files, and the networks that come with the program |
-//! | `runs`, `score`, `evaluation` | learned and classical methods on the same problems, and what they are worth |
+//! | `session`, `resumable` | a whole training; the same with files, so that it may be killed |
+//! | `weights`, `assets` | files of weights; the networks that come with the program |
+//! | `runs`, `score`, `evaluation` | learned and classical methods on the same problems, and their scores |
 //! | `bench` | seconds and operations of a training step |
 
 mod architecture;

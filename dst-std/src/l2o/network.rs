@@ -9,14 +9,14 @@ use super::layer::{Deactivate, PullInputs, PullWeights, Run};
 use super::scratch::{Memory, NetworkScratch, TileScratch};
 use crate::linalg::{Prefetch, Real};
 
-/// Where a pass over all tiles leaves, or finds, what the network computed.
+/// Storage of the values that a pass over all tiles computes, or reads back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Page(usize),
     Nowhere,
 }
 
-/// The network at work: weights and scratch.
+/// A network with its weights and its scratch.
 pub(super) struct Network<'a, T> {
     weights: Weights<'a, T>,
     scratch: &'a mut NetworkScratch<T>,

@@ -99,7 +99,7 @@ impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
         }
     }
 
-    /// Where x is in the state.
+    /// Range of x in the state.
     pub fn x_range(&self) -> std::ops::Range<usize> {
         let remembered = self.remembered();
         remembered..remembered + self.objective.dim()

@@ -80,7 +80,7 @@ pub(super) struct Backward<'a, T> {
     /// Is what is in `bar` of the memories to be forgotten?
     pub(super) afresh: bool,
     pub(super) theta_bar: WeightsBar<'a, T>,
-    /// Where the cotangent of the gradient goes; empty if it is detached.
+    /// Cotangent of the gradient; empty if it is detached.
     pub(super) g_bar: &'a mut [T],
 }
 

@@ -12,7 +12,7 @@ use crate::adam::Adam;
 use crate::linalg::Real;
 use crate::parallel::each;
 
-/// Where runs are made: memory for as many at a time as there are threads.
+/// Runs of a network, with memory for one run per thread.
 pub(super) struct Runner<T> {
     model: Architecture,
     family: Family,
@@ -69,7 +69,7 @@ impl<T: Real> Runner<T> {
         });
     }
 
-    /// A worker that is free, or a new one: there will be as many as threads.
+    /// Takes a free worker, or makes one: there will be as many as threads.
     fn take(&self) -> RunWorker<T> {
         let worker = self.workers.lock().expect("no thread panics").pop();
         worker.unwrap_or_else(|| RunWorker::new(self.model, self.family))

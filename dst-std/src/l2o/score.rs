@@ -1,4 +1,4 @@
-//! What a set of runs is worth: f along the way, when the stop test fires, and what f is there.
+//! Scores of a set of runs: f along the way, the iteration at which the stop test fires, and f there.
 //!
 //! The test f(x_{k−1}) − f(x_k) ≤ ε also fires when f *rises*, and a method that stands still meets it at once. So a stopping
 //! iteration never stands alone here: f at the stop and the share of rises come with it. Values of f are told above inf f,
@@ -12,7 +12,7 @@ use crate::linalg::Real;
 /// Levels above inf f to which steps are counted.
 pub const LEVELS: [f64; 3] = [1e-3, 1e-4, 1e-5];
 
-/// The worth of a method on a set of problems.
+/// Score of a method on a set of problems.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MethodScore {
     /// Its name.

@@ -1,15 +1,15 @@
-//! What the network needs besides its weights, made once for many steps: aligned copies of the weights, room for a tile, and *pages*, on which
-//! the forward pass leaves what the transpose would otherwise compute again.
+//! Scratch of a network, allocated once for many steps: aligned copies of the weights, buffers for a tile, and *pages*. On a page the
+//! forward pass keeps the values that the transpose would otherwise compute again.
 
 use super::architecture::CellParts;
 use super::gates::Kept;
 use super::kernel::{Gates, HIDDEN, Rows, Sources, TILE, Transposed, WIDTH, add_scaled};
 use crate::linalg::{Prefetch, Real};
 
-/// What the coordinates of a tile remember: h and c of the first layer, h and c of the second.
+/// Recurrent state of the coordinates of a tile: h and c of the first layer, h and c of the second.
 pub(super) type Memory<T> = [Rows<T>; 4];
 
-/// What a layer leaves behind on a tile.
+/// Values of a layer on a tile, kept for the transpose.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct LayerTrace<T> {
@@ -17,10 +17,10 @@ pub(super) struct LayerTrace<T> {
     pub(super) tanh_c: Rows<T>,
 }
 
-/// What the network leaves behind on a tile.
+/// Values of the network on a tile, kept for the transpose.
 #[derive(Clone, Debug)]
 pub(super) struct Trace<T> {
-    /// What went into the first layer.
+    /// Inputs of the first layer.
     pub(super) entry: Rows<T>,
     pub(super) layers: [LayerTrace<T>; 2],
     pub(super) out: [T; TILE],
@@ -136,7 +136,7 @@ fn add_gates<T: Real>(to: &mut [Gates<T>], from: &[Gates<T>]) {
     }
 }
 
-/// What the steps of an optimiser need besides the weights, made once.
+/// Scratch of the steps of an optimiser, allocated once.
 #[derive(Clone, Debug)]
 pub struct NetworkScratch<T> {
     pub(super) tile: TileScratch<T>,
@@ -153,7 +153,7 @@ pub struct NetworkScratch<T> {
     pub(super) version: usize,
 }
 
-/// Where a tile is worked on.
+/// Buffers for one tile.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct TileScratch<T> {
@@ -162,7 +162,7 @@ pub(super) struct TileScratch<T> {
     pub(super) transposed: [Transposed<T>; 2],
     /// h of the first layer after the step, what goes into the second.
     pub(super) between: [Rows<T>; 2],
-    /// What goes into the gates of a layer.
+    /// Inputs of the gates of a layer.
     pub(super) gates: [Gates<T>; TILE],
     pub(super) gate_bars: [[[Gates<T>; TILE]; 2]; 2],
     pub(super) inputs_bar: Rows<T>,

@@ -24,7 +24,7 @@ const INITIAL: u64 = 2000;
 /// A training to be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrainingPlan {
-    /// How a step is made.
+    /// Settings of a step.
     pub recipe: Recipe,
     /// Of weights and problems.
     pub seed: u64,
@@ -39,7 +39,7 @@ pub struct TrainingPlan {
 /// A training under way.
 pub struct Session {
     plan: TrainingPlan,
-    /// What it began from: random weights, or a digest of others.
+    /// Initial weights: random, or a digest of others.
     start: String,
     trainer: Trainer<f32>,
     done: usize,
@@ -53,7 +53,7 @@ pub struct Session {
     least: Vec<f32>,
 }
 
-/// What a step brought.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SessionStep {
     /// Steps done.
@@ -100,13 +100,13 @@ impl Session {
         }
     }
 
-    /// What a training that begins from these weights calls its beginning.
+    /// Digest of the weights that a training begins from.
     pub fn start_of(theta: &[f32]) -> String {
         let bytes = bytes_of(theta.iter().copied());
         digest([bytes.as_slice()], &Notes::new())
     }
 
-    /// What it began from, as [`start_of`](Self::start_of) tells.
+    /// Digest of the initial weights, by [`start_of`](Self::start_of), or "random".
     pub fn start(&self) -> &str {
         &self.start
     }
@@ -142,12 +142,12 @@ impl Session {
         self.done
     }
 
-    /// Is nothing left to do?
+    /// True if all steps are done.
     pub fn is_finished(&self) -> bool {
         self.done >= self.plan.steps
     }
 
-    /// Has a validation chosen weights, or are the best still those of the beginning?
+    /// True if a validation has chosen weights.
     pub fn has_chosen(&self) -> bool {
         self.best_step > 0
     }
@@ -232,7 +232,7 @@ impl Session {
         &self.log
     }
 
-    /// What identifies the training.
+    /// Notes that identify the training.
     fn notes(&self) -> Notes {
         let TrainingPlan { recipe, seed, .. } = self.plan;
         let penalty = match recipe.penalty {

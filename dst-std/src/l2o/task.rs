@@ -13,7 +13,7 @@ use crate::linalg::{Real, largest_eigenvalue};
 use crate::problems::minimise;
 use crate::random::{fill_normals_from, normal, uniform};
 
-/// What problems are like.
+/// Size and scale of problems.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Family {
     /// Variables, d.

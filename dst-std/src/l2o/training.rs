@@ -20,18 +20,18 @@ use crate::adam::Adam;
 use crate::linalg::Real;
 use crate::parallel::each;
 
-/// How to train.
+/// Settings of a training step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
     /// The network.
     pub model: Architecture,
-    /// Is the gradient fed to it differentiated?
+    /// Treatment of the gradient that is fed to the network.
     pub feed: Feed,
-    /// What is brought down.
+    /// Loss to minimise.
     pub loss: Loss,
-    /// What is added to it.
+    /// Term added to the loss.
     pub penalty: Penalty,
-    /// What the problems are like.
+    /// Size and scale of the problems.
     pub family: Family,
     /// Problems per training step.
     pub batch: usize,
@@ -75,7 +75,7 @@ impl Recipe {
     }
 }
 
-/// What a training step did.
+/// Result of a training step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
     /// The loss of each segment, without penalty.
@@ -90,7 +90,7 @@ pub struct StepReport {
     pub mean_stop: f64,
 }
 
-/// A problem of the batch and where its run stands.
+/// Problem of the batch, with the state of its run.
 struct BatchMember<T> {
     task: Task<T>,
     /// inf f, if something counts from there.
@@ -105,7 +105,7 @@ struct BatchMember<T> {
     outcome: Result<(), Error>,
 }
 
-/// What one thread needs.
+/// Memory of one thread.
 struct TrainingWorker<T> {
     memory: HeapMemory<T>,
     scratch: Box<NetworkScratch<T>>,

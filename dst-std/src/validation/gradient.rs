@@ -70,17 +70,17 @@ impl fmt::Display for Slots {
 /// Settings of a run and its gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GradientRun {
-    /// How x goes on.
+    /// Integrator of the flow.
     #[serde(rename = "integrator")]
     pub method: IntegratorName,
-    /// How T is read off the last step.
+    /// Crossing: the formula for T on the last step.
     #[serde(serialize_with = "serialize_crossing")]
     pub crossing: Crossing,
     /// h
     pub step: f64,
     /// ε
     pub epsilon: f64,
-    /// What the backward sweep may keep.
+    /// States that the backward sweep may keep.
     pub slots: Slots,
     /// The run is given up after so many steps.
     pub max_steps: usize,

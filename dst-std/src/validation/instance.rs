@@ -65,7 +65,7 @@ pub struct InstanceSpec {
     /// Form the matrix even where the basis has a structure.
     #[serde(skip)]
     pub dense: bool,
-    /// Where the random numbers come from.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 

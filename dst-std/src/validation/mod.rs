@@ -7,6 +7,7 @@
 mod gradient;
 mod instance;
 
+#[cfg(feature = "cli")]
 pub(crate) use gradient::serialize_crossing;
 pub use gradient::{
     Answer, GradientRun, IntegratorName, Prepared, Slots, Truth, norm, relative_error, truth,

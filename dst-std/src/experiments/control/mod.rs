@@ -2,7 +2,7 @@
 //!
 //! Two plants, a safety filter and a quadrotor, each a model predictive controller solved by ADMM in `f32` at every tick
 //! ([`crate::control::plants`]). Their knobs are tuned by the gradient of the stopping time, mean and tail; every other way to
-//! choose them is tuned on the same ticks; all are then scored on ticks that nobody has seen, from a cold start,
+//! choose them is tuned on the same ticks; all are then scored on held-out ticks, from a cold start,
 //! in closed loop with a warm start, and with other bounds.
 
 mod baseline_rows;
@@ -29,7 +29,7 @@ pub const TITLE: &str = "Control loop: fewer iterations before the deadline (our
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ControlConfig {
-    /// Where all random numbers come from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// Trainings, each with a pool of its own.
     pub trainings: usize,
@@ -51,7 +51,7 @@ pub struct ControlConfig {
     pub restarts: usize,
     /// Weight of the tail in the loss.
     pub tail: f64,
-    /// Where the second, third … phase begins; the last is for those that are slow.
+    /// Iterations at which the second, third … phase begins; the last is for slow ticks.
     pub switches: Vec<usize>,
     /// Times the solver iterations of the gradient that the search without one may spend.
     pub search_factor: usize,
@@ -151,7 +151,7 @@ impl MethodRow {
     }
 }
 
-/// What was found for one plant.
+/// Results for one plant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
     /// One word.
@@ -183,7 +183,7 @@ pub struct Findings {
 /// Gradient and search with one knob per kind and stage, in every phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ManyKnobs {
-    /// How many.
+    /// Number of knobs.
     pub knobs: usize,
     /// By the gradient.
     pub gradient: MethodRow,

@@ -49,7 +49,7 @@ pub struct ComparisonRow {
     pub steps_gradient: f64,
     /// Of the gradient.
     pub relative_error: f64,
-    /// What it took.
+    /// Calls that it took.
     pub evaluations: Calls,
 }
 

@@ -65,7 +65,7 @@ impl Default for FlowProblem {
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IllustrationConfig {
-    /// What is differentiated in twelve ways.
+    /// Problem that is differentiated in twelve ways.
     pub problem: FlowProblem,
     /// The paths: θ of each.
     pub path_thetas: Vec<f64>,

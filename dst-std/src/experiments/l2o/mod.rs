@@ -23,14 +23,14 @@ pub use section::{section, table};
 /// As the page calls it.
 pub const TITLE: &str = "Learning to optimise, with a penalty on the stopping time (Figure 3)";
 
-/// What to compare.
+/// Configuration of the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct L2oConfig {
     /// The problems, each set with a name.
     pub evaluations: Vec<(String, Evaluation)>,
     /// Trainings to make; without any, the networks of the program.
     pub plans: Vec<TrainingPlan>,
-    /// Where to look for a penalty that helps.
+    /// Kinds of problems on which penalties are compared.
     pub fields: Vec<Field>,
 }
 
@@ -105,7 +105,7 @@ fn evaluations(dim: usize, problems: usize, steps: usize) -> Vec<(String, Evalua
     ]
 }
 
-/// What kind of method an entry is.
+/// Kind of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MethodKind {
@@ -164,11 +164,11 @@ impl MethodKind {
 /// A method on a set of problems.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MethodEntry {
-    /// What it is.
+    /// Kind of the method.
     pub kind: MethodKind,
     /// Of a network, the seed of its training.
     pub seed: Option<u64>,
-    /// What it is worth.
+    /// Its score.
     pub score: MethodScore,
 }
 
@@ -203,11 +203,11 @@ impl MethodTable {
 pub struct L2oResults {
     /// One table per set of problems.
     pub tables: Vec<MethodTable>,
-    /// What the search for a penalty that helps has found.
+    /// Scores with each penalty, per kind of problems.
     pub findings: Vec<Finding>,
     /// ε of the stop test.
     pub epsilon: f64,
-    /// Was it cut short?
+    /// True if it was interrupted.
     pub interrupted: bool,
 }
 

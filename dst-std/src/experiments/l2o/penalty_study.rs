@@ -1,4 +1,4 @@
-//! Where does a penalty on the stopping time help? Small networks, trained with and without it on several kinds of problems,
+//! Problems on which a penalty on the stopping time may help: small networks, trained with and without it on several kinds of problems,
 //! seed by seed.
 //!
 //! At the paper's size the steps of a plain network are at their bound: nothing can be quicker. Here are kinds of problems on
@@ -16,7 +16,7 @@ use crate::report::{Section, Table, Verdict};
 /// A kind of problems to look at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// What is special about it.
+    /// Its distinguishing property.
     pub name: String,
     /// The test.
     pub evaluation: Evaluation,
@@ -26,7 +26,7 @@ pub struct Field {
     pub penalties: Vec<Penalty>,
 }
 
-/// How the networks with one penalty did on the problems of a field.
+/// Scores of the networks with one penalty on the problems of a field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The field.
