@@ -7,11 +7,11 @@ use std::hint::black_box;
 use dst_core::checkpoint::{Action, Mark, Schedule};
 use dst_core::{Crossing, Euler, HeapMemory, Mode, Objective, formula};
 use dst_std::data::{Shape, read_libsvm, synthetic};
-use dst_std::experiments::validation::{Basis, Problem};
-use dst_std::l2o::{Family, Model, Recipe, Trainer};
+use dst_std::l2o::{Architecture, Family, Recipe, Trainer};
 use dst_std::linalg::Operator;
 use dst_std::linalg::symmetric::Symmetric;
 use dst_std::problems::{Margins, SmoothSvm};
+use dst_std::validation::{Basis, InstanceSpec};
 
 use crate::systems::{self, SystemName, engine};
 
@@ -114,7 +114,7 @@ fn lstm_steps() -> Box<dyn FnMut() -> bool> {
         family: Family::new(64, 32),
         batch: 1,
         segments: 1,
-        ..Recipe::paper(Model::RnnProp)
+        ..Recipe::paper(Architecture::RnnProp)
     };
     let theta = recipe.model.initial(1, |tensor| tensor.spread);
     let mut trainer = Trainer::<f32>::new(recipe, theta);
@@ -148,7 +148,7 @@ fn symmetric_product() -> Box<dyn FnMut() -> bool> {
 }
 
 fn validation_steps() -> Box<dyn FnMut() -> bool> {
-    let problem = Problem {
+    let problem = InstanceSpec {
         dim: 4096,
         basis: Basis::Reflections(8),
         dense: false,

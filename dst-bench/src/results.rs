@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dst_std::report::write_file;
+use dst_std::files::write_file;
 
 const HEAD: &str = "\
 # Results

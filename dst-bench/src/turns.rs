@@ -137,7 +137,7 @@ where
     let (answer, gradient) = run()?;
     if let Some(path) = gradient_file {
         let bytes: Vec<u8> = gradient.iter().flat_map(|g| g.to_le_bytes()).collect();
-        dst_std::report::write_file(path, &bytes)?;
+        dst_std::files::write_file(path, &bytes)?;
     }
     let mut out = std::io::stdout().lock();
     let version = format!("dst {}", env!("CARGO_PKG_VERSION"));

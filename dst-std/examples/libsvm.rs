@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 
 use dst_std::data::{read_libsvm, read_libsvm_file};
-use dst_std::report::{Interrupt, Progress};
+use dst_std::progress::Progress;
 use dst_std::tune::{Config, Kind, Method, Problem, tune};
 
 /// A label, then index:value pairs; here length and width of a petal in cm, of two kinds of iris.
@@ -39,8 +39,7 @@ fn run(file: Option<&str>) -> Result<(), String> {
 
     // Until max |∇f| ≤ 1e-4, at most 2000 iterations; 16 starting points to tune on and 32 others to look at.
     let config = Config::new(Method::HeavyBall);
-    let found = tune(&config, &problem, &Progress::hidden(), &Interrupt::never())
-        .map_err(|e| e.to_string())?;
+    let found = tune(&config, &problem, &Progress::hidden()).map_err(|e| e.to_string())?;
     for (what, setting) in [("textbook", &found.before), ("tuned", &found.tuned)] {
         let median = match setting.held_out.median {
             Some(steps) => steps.to_string(),

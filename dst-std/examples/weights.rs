@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use dst_core::{HeapMemory, Map, Objective, System};
-use dst_std::l2o::{Asset, Feed, Optimiser, Trained, Workshop};
+use dst_std::l2o::{Asset, Feed, NetworkScratch, Optimiser, Trained};
 
 /// f(x) = Σ ln cosh(xᵢ − bᵢ): flat far away, round at the bottom.
 struct Valley(Vec<f32>);
@@ -48,8 +48,8 @@ fn run(file: Option<&str>) -> Result<(), String> {
         None => Asset::named("rnnprop-1").ok_or("no such network")?.load(),
     };
     let valley = Valley((0..100).map(|i| (i as f32 * 0.7).sin()).collect());
-    let mut workshop = Workshop::new(valley.dim(), 0);
-    let optimiser = Optimiser::new(trained.model, &valley, Feed::Detached, &mut workshop);
+    let mut scratch = NetworkScratch::new(valley.dim(), 0);
+    let optimiser = Optimiser::new(trained.model, &valley, Feed::Detached, &mut scratch);
 
     // Until f falls by less than 1e-5 in a step. No gradient is wanted: no slots.
     let plan = Map.until(1e-5).at_most(500);

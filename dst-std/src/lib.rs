@@ -1,35 +1,47 @@
 //! Differentiable stopping times on a desktop: everything that wants threads, files or big matrices.
 //!
-//! The mathematics is in [`dst_core`]; this crate feeds it and shows what came out. The program `dst` is a thin layer
-//! over [`cli`]: every subcommand reads its arguments, computes a plain value, and prints it for people or as JSON.
+//! The mathematics is in [`dst_core`]; this crate supplies it with problems and shows the results. The program `dst` is a thin layer
+//! over the modules here: every subcommand reads its arguments, computes a plain value, and prints it as text or as JSON.
 //!
 //! ```text
 //!  data ─► problems ─┐                                       ┌─► report: plots, tables, the page ─► files
 //!  linalg ───────────┼─► systems and objectives of dst-core ─┤
 //!  learned, l2o, ────┤        │             │                │
-//!  control           ┘        │             │                └─► cli: `dst …`, for people or as JSON
+//!  control           ┘        │             │                └─► cli: `dst …`, as text or as JSON
 //!                             ▼             ▼
 //!                  ode: the truth     tune, experiments
 //! ```
 //!
-//! | room | what |
+//! | module | contents |
 //! |---|---|
-//! | [`linalg`] | products, factorisations, vectorised functions; [`linalg::threads`] alone decides how many threads there are |
+//! | [`linalg`] | products, factorisations, vectorised functions |
 //! | [`data`], [`problems`] | LIBSVM files, synthetic sets; quadratics, smooth SVM, logistic regression |
-//! | [`learned`] | algorithms with many parameters: the diagonal preconditioner of the validation |
-//! | [`l2o`] | learning to optimise: L2O-DM and L2O-RNNprop, trained with and without a stopping-time penalty |
+//! | [`learned`], [`validation`] | a learned diagonal preconditioner; its stopping time and gradient by every integrator |
+//! | [`l2o`] | learning to optimise: L2O-DM and L2O-RNNprop, with and without a stopping-time penalty; training that may be killed |
 //! | [`ode`] | adaptive Dormand–Prince, events, the gradient of an event's time |
-//! | [`tune`], [`control`] | hyperparameters, and the knobs of a controller, by descending a stopping time |
-//! | [`experiments`], [`report`] | a configuration in, plain results out; how they are shown |
-//! | [`machine`] | memory that is there and memory that is used, and what a run should say about where it ran |
+//! | [`tune`] | hyperparameters, by descending a stopping time |
+//! | [`control`] | model predictive control: tuning, closed loops, baselines, export to Rust and C |
+//! | [`adam`], [`search`] | optimisers with and without a gradient: Adam, separable CMA-ES |
+//! | `experiments`, `report` | configurations and claims; plots, tables and the page (feature `cli`) |
+//! | [`random`], [`parallel`] | random numbers by number; the number of threads, and work spread over them |
+//! | [`progress`] | one way to watch and to cancel long work |
+//! | [`files`], [`mod@format`], [`machine`] | files written whole or not at all; numbers as text; memory and facts of the machine |
 //!
 //! The [`guide`] has a chapter for each use. Results have the same bits on any number of threads.
+//!
+//! The default feature `cli` adds the program, `experiments` and `report`. With `default-features = false` the crate is a library
+//! without clap, indicatif and ctrlc.
 
+pub mod adam;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod control;
 pub mod data;
+#[cfg(feature = "cli")]
 pub mod experiments;
 mod failure;
+pub mod files;
+pub mod format;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod l2o;
@@ -37,8 +49,14 @@ pub mod learned;
 pub mod linalg;
 pub mod machine;
 pub mod ode;
+pub mod parallel;
 pub mod problems;
+pub mod progress;
+pub mod random;
+#[cfg(feature = "cli")]
 pub mod report;
+pub mod search;
 pub mod tune;
+pub mod validation;
 
 pub use failure::Failure;

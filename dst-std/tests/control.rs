@@ -5,10 +5,11 @@ mod scratch;
 use dst_core::mpc::Tick;
 use dst_std::control::plants::{Plant, quadrotor, quadrotor_model, safety_filter};
 use dst_std::control::{
-    Knobset, Model, Options, Pool, Score, Tuned, begin, differentiate, export, iterations,
-    objective, tune,
+    Knobset, Model, Pool, Score, Tuned, TuningOptions, differentiate, export, initial_theta,
+    iterations, objective, tune,
 };
-use dst_std::linalg::threads;
+use dst_std::parallel;
+use dst_std::progress::Progress;
 use scratch::Scratch;
 
 fn plants() -> [Plant; 2] {
@@ -126,24 +127,24 @@ fn single_precision_stops_as_double_does() {
 }
 
 fn small_training(plant: &Plant, threads_used: usize) -> (Vec<f64>, Score, Score) {
-    let options = Options {
+    let options = TuningOptions {
         steps: 40,
         batch: 12,
         hard: 4,
-        ..Options::default()
+        ..TuningOptions::default()
     };
     let set = knobs(plant, &[12, 40]);
     let (pool, choice) = (plant.pool(21, 120), plant.pool(23, 200));
     let test = plant.pool(22, 200).cast::<f32>();
-    threads::with(threads_used, || {
-        let start = begin(&plant.program, &set, &pool, 500);
+    parallel::with(threads_used, || {
+        let start = initial_theta(&plant.program, &set, &pool, 500);
         let training = tune(
             &plant.program,
             &set,
             &start,
             [&pool, &choice],
             &options,
-            |_| false,
+            &Progress::hidden(),
         )
         .unwrap();
         let score = |theta: &[f64]| {
@@ -357,11 +358,15 @@ fn the_controllers_of_the_firmware_are_an_export() {
         include_str!("../../tests/c/controllers/quadrotor.h"),
     );
     for (plant, (stored, rust, c)) in plants().iter().zip([safety_filter, quadrotor]) {
-        let [(_, in_rust), (_, in_c)] = export::again(plant, stored).unwrap();
+        let [(_, in_rust), (_, in_c)] = export::regenerate(plant, stored).unwrap();
         assert!(in_rust == rust, "{}.rs is not what is exported", plant.name);
         assert!(in_c == c, "{}.h is not what is exported", plant.name);
     }
-    let refused = |text: &str| export::again(&plants()[0], text).unwrap_err().to_string();
+    let refused = |text: &str| {
+        export::regenerate(&plants()[0], text)
+            .unwrap_err()
+            .to_string()
+    };
     assert!(refused("{").contains("not the knobs"));
     let short = refused(r#"{"note": "", "switches": [4], "theta": [1.0]}"#);
     assert!(short.contains("must have 56 numbers, not 1"), "{short}");

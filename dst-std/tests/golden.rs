@@ -11,7 +11,7 @@ use std::path::Path;
 use book::{Book, Line, Value, instruction_set};
 use dst_std::control::plants::{quadrotor, safety_filter};
 use dst_std::control::{Differentiated, Knobset, differentiate, unrolled};
-use dst_std::report::{Interrupt, Progress};
+use dst_std::progress::Progress;
 use dst_std::tune::{Config, Criterion, Kind, Method, Problem, Setting, tune};
 
 /// Where the instruction sets differ, so much in double precision.
@@ -39,7 +39,7 @@ fn setting(name: &str, setting: &Setting) -> Line {
 /// Some rounds of tuning on the built-in quadratic. The way there tells of every gradient on it.
 fn tuning(book: &mut Book) {
     let problem = Problem::built_in(Kind::Quadratic, 0.0, 1).unwrap();
-    let (progress, interrupt) = (Progress::hidden(), Interrupt::never());
+    let progress = Progress::hidden();
     for method in Method::ALL {
         for (criterion, max_steps) in [
             (Criterion::GradientMax, 2000),
@@ -58,7 +58,7 @@ fn tuning(book: &mut Book) {
             };
             let set = instruction_set();
             let name = format!("{set}/tune/{}/{}", method.name(), criterion.name());
-            let outcome = match tune(&config, &problem, &progress, &interrupt) {
+            let outcome = match tune(&config, &problem, &progress) {
                 Ok(outcome) => outcome,
                 Err(_) => {
                     book.add(Line::new(name).word("error", &"no-answer"));

@@ -3,8 +3,8 @@
 use std::alloc::System;
 use std::hint::black_box;
 
-use dst_std::l2o::{Family, Feed, Loss, Model, Penalty, Recipe, Trainer};
-use dst_std::linalg::threads;
+use dst_std::l2o::{Architecture, Family, Feed, Loss, Penalty, Recipe, Trainer};
+use dst_std::parallel;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -31,7 +31,7 @@ fn nothing_is_allocated_after_the_first_step() {
         "they are counted"
     );
     for count in [1, 2] {
-        for model in Model::ALL {
+        for model in Architecture::ALL {
             for (feed, penalty) in [
                 (Feed::Detached, Penalty::None),
                 (Feed::Full, Penalty::Literal { weight: 1.0 }),
@@ -48,7 +48,7 @@ fn nothing_is_allocated_after_the_first_step() {
                     steps: 5,
                     rate: 1e-3,
                 };
-                let found = threads::with(count, || {
+                let found = parallel::with(count, || {
                     let theta = model.initial(9, |tensor| tensor.spread);
                     let mut trainer = Trainer::new(recipe, theta);
                     step(&mut trainer, 0);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use dst_std::l2o::{Model, Trained};
+use dst_std::l2o::{Architecture, Trained};
 use scratch::Scratch;
 
 mod scratch;
@@ -69,7 +69,7 @@ fn contents(out: &str) -> [Vec<u8>; 3] {
 #[test]
 fn what_a_training_leaves() {
     let scratch = Scratch::new("leaves");
-    for (name, model) in [("dm", Model::Dm), ("rnnprop", Model::RnnProp)] {
+    for (name, model) in [("dm", Architecture::Dm), ("rnnprop", Architecture::RnnProp)] {
         let out = scratch.path(&format!("{name}.safetensors"));
         works(
             &out,

@@ -9,8 +9,8 @@ use dst_std::experiments::Context;
 use dst_std::experiments::ola::{
     Config, Limits, Method, Problem, Run, Setting, ola_parameters, run,
 };
-use dst_std::linalg::threads;
-use dst_std::report::{Interrupt, Progress};
+use dst_std::parallel;
+use dst_std::progress::Progress;
 
 /// Name, L, f(x0), f*.
 const KNOWN: [(&str, f64, f64, f64); 4] = [
@@ -232,9 +232,8 @@ fn any_number_of_threads_gives_the_same_bits() {
             seed: 1,
             threads: count,
             progress: Progress::hidden(),
-            interrupt: Interrupt::never(),
         };
-        let results = threads::with(count, || run(&config, &loaded, &context)).unwrap();
+        let results = parallel::with(count, || run(&config, &loaded, &context)).unwrap();
         results.unwrap().comparisons
     };
     let (one, three) = (with(1), with(3));

@@ -1,16 +1,18 @@
 //! The validation problem: against other systems, finite differences and itself.
 
 use dst_core::{Crossing, Euler, HeapMemory, Mode};
-use dst_std::data::normals;
 use dst_std::experiments::Context;
-use dst_std::experiments::validation::{
-    Answer, Basis, Config, Instance, Method, Problem, Run, Slots, norm, relative_error, run, truth,
+use dst_std::experiments::validation::{ValidationConfig, run};
+use dst_std::parallel;
+use dst_std::progress::Progress;
+use dst_std::random::normals;
+use dst_std::validation::{
+    Answer, Basis, GradientRun, Instance, InstanceSpec, IntegratorName, Slots, norm,
+    relative_error, truth,
 };
-use dst_std::linalg::threads;
-use dst_std::report::{Interrupt, Progress};
 
-fn problem(dim: usize, basis: Basis) -> Problem {
-    Problem {
+fn problem(dim: usize, basis: Basis) -> InstanceSpec {
+    InstanceSpec {
         dim,
         basis,
         dense: false,
@@ -18,9 +20,9 @@ fn problem(dim: usize, basis: Basis) -> Problem {
     }
 }
 
-fn paper(step: f64, epsilon: f64) -> Run {
-    Run {
-        method: Method::Euler,
+fn paper(step: f64, epsilon: f64) -> GradientRun {
+    GradientRun {
+        method: IntegratorName::Euler,
         crossing: Crossing::Paper,
         step,
         epsilon,
@@ -152,7 +154,7 @@ fn the_bits_do_not_depend_on_the_threads() {
     ] {
         let instance = problem.build().unwrap();
         let run = paper(0.1, 1.0);
-        let with = |count| threads::with(count, || bits(&run.answer(&instance).unwrap())).unwrap();
+        let with = |count| parallel::with(count, || bits(&run.answer(&instance).unwrap())).unwrap();
         let one = with(1);
         assert!(one == with(2) && one == with(3), "{problem:?}");
     }
@@ -161,7 +163,8 @@ fn the_bits_do_not_depend_on_the_threads() {
 #[test]
 fn a_basis_has_the_same_bits_on_any_number_of_threads() {
     let x = |count| {
-        let instance = threads::with(count, || problem(300, Basis::Haar).build().unwrap()).unwrap();
+        let instance =
+            parallel::with(count, || problem(300, Basis::Haar).build().unwrap()).unwrap();
         bits(&paper(0.1, 1.0).answer(&instance).unwrap())
     };
     assert!(x(1) == x(3));
@@ -172,7 +175,7 @@ fn ten_slots_are_ten_states_and_the_same_bits() {
     let instance = problem(50, Basis::Reflections(8)).build().unwrap();
     let all = paper(0.02, 1e-3).answer(&instance).unwrap();
     for slots in [1, 10, 100] {
-        let few = Run {
+        let few = GradientRun {
             slots: Slots::Number(slots),
             ..paper(0.02, 1e-3)
         }
@@ -191,11 +194,12 @@ fn ten_slots_are_ten_states_and_the_same_bits() {
 #[test]
 fn the_formed_matrix_gives_the_same_gradient() {
     let structured = problem(203, Basis::Reflections(8));
-    let formed = Problem {
+    let formed = InstanceSpec {
         dense: true,
         ..structured
     };
-    let answer = |problem: Problem| paper(0.05, 1e-3).answer(&problem.build().unwrap()).unwrap();
+    let answer =
+        |problem: InstanceSpec| paper(0.05, 1e-3).answer(&problem.build().unwrap()).unwrap();
     let (structured, formed) = (answer(structured), answer(formed));
     assert_eq!(structured.steps, formed.steps);
     let difference = relative_error(&structured.theta, &formed.theta);
@@ -232,13 +236,12 @@ fn the_orders_in_h() {
         seed: 1,
         threads: 2,
         progress: Progress::hidden(),
-        interrupt: Interrupt::never(),
     };
-    let config = Config {
+    let config = ValidationConfig {
         problems: vec![problem(100, Basis::Haar)],
         epsilons: vec![1e-3, 1e-4],
         formed: None,
-        ..Config::new(true, 1)
+        ..ValidationConfig::new(true, 1)
     };
     let results = run(&config, &context).unwrap();
     assert_eq!(results.cases.len(), 2);
@@ -246,11 +249,11 @@ fn the_orders_in_h() {
         assert_eq!(case.lines.len(), 12);
         for line in &case.lines {
             let (low, high) = match (line.method, line.crossing) {
-                (Method::Euler, _) | (_, Crossing::Paper) => (0.8, 1.2),
-                (Method::Heun, Crossing::Slope | Crossing::Hermite) => (1.8, 2.4),
-                (Method::Rk4, Crossing::Hermite) => (2.8, 5.0),
+                (IntegratorName::Euler, _) | (_, Crossing::Paper) => (0.8, 1.2),
+                (IntegratorName::Heun, Crossing::Slope | Crossing::Hermite) => (1.8, 2.4),
+                (IntegratorName::Rk4, Crossing::Hermite) => (2.8, 5.0),
                 // The interpolation error within the last step, which comes and goes with the place of the crossing.
-                (_, Crossing::Interpolated) | (Method::Rk4, Crossing::Slope) => continue,
+                (_, Crossing::Interpolated) | (IntegratorName::Rk4, Crossing::Slope) => continue,
             };
             assert!(
                 (low..=high).contains(&line.order),
@@ -266,15 +269,12 @@ fn the_orders_in_h() {
 
 #[test]
 fn an_interrupted_sweep_keeps_what_is_finished() {
-    let interrupt = Interrupt::never();
-    interrupt.raise();
     let context = Context {
         quick: true,
         seed: 1,
         threads: 1,
         progress: Progress::hidden(),
-        interrupt,
     };
-    let results = run(&Config::new(true, 1), &context).unwrap();
+    let results = run(&ValidationConfig::new(true, 1), &context).unwrap();
     assert!(results.interrupted && results.cases.is_empty() && results.formed.is_none());
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use dst_bench::compare::{self, Comparison, Contest, Setup};
 use dst_bench::{results, sibling};
-use dst_std::report::write_file;
+use dst_std::files::write_file;
 
 /// Compares dst with other systems on the same questions.
 #[derive(Parser)]

@@ -10,9 +10,9 @@ use std::time::Instant;
 use clap::Parser;
 use dst_bench::turns::median;
 use dst_core::{Euler, HeapMemory};
-use dst_std::experiments::validation::{Basis, Instance, Matrix, Problem};
 use dst_std::linalg::symmetric::Symmetric;
-use dst_std::linalg::threads;
+use dst_std::parallel;
+use dst_std::validation::{Basis, Instance, InstanceSpec, Matrix};
 
 #[derive(Parser)]
 struct Args {
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 fn measure(args: &Args) -> Result<(), String> {
-    let problem = Problem {
+    let problem = InstanceSpec {
         dim: args.dim,
         basis: Basis::Reflections(8),
         dense: true,
@@ -56,7 +56,7 @@ fn measure(args: &Args) -> Result<(), String> {
         bytes / 1e6
     );
     for count in [1, 2] {
-        let (reading, step, ratio) = threads::with(count, || by_turns(&instance, args.turns))??;
+        let (reading, step, ratio) = parallel::with(count, || by_turns(&instance, args.turns))??;
         println!(
             "{count} threads: reading {:.2} ms ({:.1} GB/s), step {:.2} ms, ratio {ratio:.3} (medians of {} turns)",
             1e3 * reading,

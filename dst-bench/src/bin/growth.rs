@@ -12,9 +12,10 @@ use dst_bench::turns::{Side, median};
 use dst_bench::{results, sibling};
 use dst_core::System;
 use dst_core::checkpoint::optimum;
-use dst_std::experiments::validation::{Basis, Problem};
-use dst_std::linalg::threads;
-use dst_std::report::{Axis, Plot, Series, Table, panels, short, write_file};
+use dst_std::files::write_file;
+use dst_std::parallel;
+use dst_std::report::{Axis, Plot, Series, Table, panels, short};
+use dst_std::validation::{Basis, InstanceSpec};
 
 /// Measures how cost grows.
 #[derive(Parser)]
@@ -154,7 +155,7 @@ fn gradient(x: f64, (dim, h, eps): (usize, f64, &str), slots: usize) -> Result<P
     let steps = side.answer.steps.ok_or("there is no N")?;
     let (seconds, before) = (side.seconds.clone(), side.answer.before_mb);
     let added_mb = side.end()?.peak_mb - before;
-    let problem = Problem {
+    let problem = InstanceSpec {
         dim,
         basis: Basis::Reflections(8),
         dense: false,
@@ -180,7 +181,7 @@ fn gradient(x: f64, (dim, h, eps): (usize, f64, &str), slots: usize) -> Result<P
 
 /// 1, 2, 4, … and all.
 fn thread_counts() -> impl Iterator<Item = usize> {
-    let all = threads::available();
+    let all = parallel::available();
     let powers = std::iter::successors(Some(1), |n| Some(2 * n));
     powers.take_while(move |&n| n < all).chain([all])
 }

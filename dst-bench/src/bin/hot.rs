@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use dst_bench::hot;
 use dst_bench::turns::{Answer, resident_mb, serve};
-use dst_std::linalg::threads;
+use dst_std::parallel;
 
 /// Runs one hot path.
 #[derive(Parser)]
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     // One thread: who waits for whom is not what is measured here.
-    let done = threads::with(1, || {
+    let done = parallel::with(1, || {
         let mut work = (path.make)();
         let mut repeat = |times: usize| {
             let well = (0..times).all(|_| work());

@@ -9,13 +9,13 @@ use dst_core::adapt::{AdamOla, OlaConfig};
 use dst_core::solve::DEFAULT_MAX_STEPS;
 use dst_core::{Crossing, Objective};
 use dst_std::data::{Shape, synthetic};
-use dst_std::experiments::validation::{Basis, Instance, Method, Problem, Run, Slots};
-use dst_std::l2o::{Family, Model, Recipe, Trainer};
-use dst_std::linalg::threads;
+use dst_std::l2o::{Architecture, Family, Recipe, Trainer};
 use dst_std::ode::{Options, event_gradient};
+use dst_std::parallel;
 use dst_std::problems::{Margins, SmoothSvm};
-use dst_std::report::{Interrupt, Progress};
+use dst_std::progress::Progress;
 use dst_std::tune::{self, Config, Kind, tune};
+use dst_std::validation::{Basis, GradientRun, Instance, InstanceSpec, IntegratorName, Slots};
 
 /// Our side of a comparison.
 #[derive(Parser)]
@@ -85,7 +85,7 @@ struct Validation {
 
 impl Validation {
     fn build(&self) -> Result<Instance, String> {
-        let problem = Problem {
+        let problem = InstanceSpec {
             dim: self.dim,
             basis: self.basis,
             dense: false,
@@ -97,8 +97,8 @@ impl Validation {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let count = cli.threads.unwrap_or_else(threads::available);
-    let done = threads::with(count, || {
+    let count = cli.threads.unwrap_or_else(parallel::available);
+    let done = parallel::with(count, || {
         match &cli.question {
             Question::Steps {
                 problem,
@@ -126,15 +126,15 @@ type Done = Result<(), Box<dyn std::error::Error>>;
 fn steps(problem: &Validation, step: f64, slots: Option<usize>) -> Done {
     let instance = problem.build()?;
     let before = resident_mb();
-    let run = Run {
-        method: Method::Euler,
+    let run = GradientRun {
+        method: IntegratorName::Euler,
         crossing: Crossing::Paper,
         step,
         epsilon: problem.eps,
         slots: slots.map_or(Slots::All, Slots::Number),
         max_steps: 10 * DEFAULT_MAX_STEPS,
     };
-    let mut prepared = run.prepare(&instance, |_| ())?;
+    let mut prepared = run.prepare(&instance, &Progress::hidden())?;
     serve(before, problem.gradient.as_deref(), || {
         let found = (prepared.repeat)()?;
         let answer = Answer {
@@ -195,7 +195,7 @@ fn l2o(batch: usize, dim: usize) -> Done {
         batch,
         family: Family::new(dim, dim / 2),
         rate: 1e-3,
-        ..Recipe::paper(Model::RnnProp)
+        ..Recipe::paper(Architecture::RnnProp)
     };
     let before = resident_mb();
     let theta = recipe.model.initial(2001, |_| 1.0 / 30_f64.sqrt());
@@ -219,8 +219,8 @@ fn tuning() -> Done {
     };
     let before = resident_mb();
     serve(before, None, || {
-        let found = tune(&config, &problem, &Progress::hidden(), &Interrupt::never())
-            .map_err(|error| error.to_string())?;
+        let found =
+            tune(&config, &problem, &Progress::hidden()).map_err(|error| error.to_string())?;
         let answer = Answer {
             value: Some(found.tuned.training.mean),
             ..Answer::default()

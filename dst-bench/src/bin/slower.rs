@@ -8,7 +8,8 @@ use clap::Parser;
 use dst_bench::hot::{self, HotPath};
 use dst_bench::turns::{Side, median};
 use dst_bench::{sibling, valgrind};
-use dst_std::report::{Table, write_file};
+use dst_std::files::write_file;
+use dst_std::report::Table;
 
 /// Turns of each path.
 const TURNS: usize = 15;

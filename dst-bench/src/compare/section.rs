@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dst_std::linalg::threads;
+use dst_std::parallel;
 use dst_std::report::{Axis, Plot, Series, Table, panels};
 
 use super::cases::{Comparison, Contestant, Question};
@@ -101,7 +101,7 @@ pub fn machine(contests: &[Contest]) -> String {
             versions.push(version);
         }
     }
-    let mut out = format!("Machine: {model}, {} threads.", threads::available());
+    let mut out = format!("Machine: {model}, {} threads.", parallel::available());
     // Others at work on the machine widen the spread, and threads that wait for each other suffer most.
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     if let Some(load) = load.split(' ').nth(1) {

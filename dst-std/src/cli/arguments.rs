@@ -2,7 +2,7 @@
 
 use std::num::IntErrorKind;
 
-use crate::linalg::threads;
+use crate::parallel;
 
 /// A whole number that is at least `least`.
 pub(super) fn whole_at_least(text: &str, least: usize) -> Result<usize, String> {
@@ -34,9 +34,9 @@ pub(super) fn positive_count(text: &str) -> Result<usize, String> {
 
 /// 1, 2, … 1024
 pub(super) fn thread_count(text: &str) -> Result<usize, String> {
-    let at_most = || format!("must be at most {}", threads::MOST);
+    let at_most = || format!("must be at most {}", parallel::MOST);
     match text.parse::<usize>() {
-        Ok(value) if value > threads::MOST => Err(at_most()),
+        Ok(value) if value > parallel::MOST => Err(at_most()),
         Err(e) if *e.kind() == IntErrorKind::PosOverflow => Err(at_most()),
         _ => whole_at_least(text, 1),
     }

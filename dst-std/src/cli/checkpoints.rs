@@ -36,7 +36,7 @@ pub(super) struct Args {
 
 /// What a reversal took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-struct Report {
+struct CheckpointReport {
     slots: usize,
     steps: usize,
     /// Forward steps carried out, those of the run included.
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     output::print(args.json, &report, |out| show(&report, out))
 }
 
-fn measure(slots: usize, steps: usize) -> Result<Report, Failure> {
+fn measure(slots: usize, steps: usize) -> Result<CheckpointReport, Failure> {
     let optimum = optimum(steps, slots);
     within_reach(slots, steps, optimum)?;
     // Every state but the last has a slot of its own if there are that many; more are never used.
@@ -61,7 +61,7 @@ fn measure(slots: usize, steps: usize) -> Result<Report, Failure> {
         Some(known) if steps > LONG_RUN => known,
         _ => carry_out(marks, steps)?,
     };
-    Ok(Report {
+    Ok(CheckpointReport {
         slots,
         steps,
         forward_steps,
@@ -119,8 +119,8 @@ fn carry_out(slots: usize, n: usize) -> Result<(usize, usize), Failure> {
     Ok((forward_steps, reversal.max_repetitions()))
 }
 
-fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let &Report {
+fn show(report: &CheckpointReport, out: &mut dyn Write) -> io::Result<()> {
+    let &CheckpointReport {
         slots,
         steps,
         forward_steps,

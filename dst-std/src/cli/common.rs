@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::Failure;
 use super::arguments::{seed, thread_count};
-use crate::linalg::threads;
-use crate::report::Progress;
+use super::terminal::{self, Terminal};
+use crate::parallel;
+use crate::progress::Progress;
 
 /// How much of the machine to use.
 #[derive(clap::Args, Clone, Copy, Debug)]
@@ -17,7 +19,7 @@ pub(super) struct Parallel {
 impl Parallel {
     /// The number asked for, or one per core.
     pub(super) fn threads(self) -> usize {
-        self.threads.unwrap_or_else(threads::available)
+        self.threads.unwrap_or_else(parallel::available)
     }
 }
 
@@ -53,7 +55,13 @@ impl Speech {
     pub(super) fn progress(self) -> Progress {
         match self.quiet {
             true => Progress::hidden(),
-            false => Progress::new(),
+            false => Progress::watched(Terminal::new()),
         }
+    }
+
+    /// The same, ended by Ctrl-C.
+    pub(super) fn interruptible(self) -> Result<Progress, Failure> {
+        let interrupt = terminal::interrupt().map_err(Failure::NoAnswer)?;
+        Ok(self.progress().with_interrupt(interrupt))
     }
 }

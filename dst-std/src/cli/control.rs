@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
-use crate::control::Model;
-use crate::experiments::control::{self, Config, export, section};
-use crate::linalg::threads;
-use crate::report::{Interrupt, OutDir, Section};
+use crate::control::{Model, Sizes, export};
+use crate::experiments::control::{self, ControlConfig, section};
+use crate::parallel;
+use crate::progress::Progress;
+use crate::report::{OutDir, Section};
 
 /// Cut the iterations of a solver that must meet a deadline: tune, compare with every baseline, export.
 ///
@@ -73,17 +74,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(Sub::Export(args)) = &args.export {
         return run_export(args);
     }
-    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
+    let progress = args.speech.interruptible()?;
     let out = match &args.out {
         Some(path) => Some(OutDir::create(path).map_err(Failure::NoAnswer)?),
         None => None,
     };
-    let config = Config::new(args.seeded.seed, args.quick);
-    let progress = args.speech.progress();
-    let results = threads::with(args.parallel.threads(), || {
-        control::run(&config, &progress, &interrupt)
-    })
-    .map_err(Failure::NoAnswer)??;
+    let config = ControlConfig::new(args.seeded.seed, args.quick);
+    let results = parallel::with(args.parallel.threads(), || control::run(&config, &progress))
+        .map_err(Failure::NoAnswer)??;
     let section = section(&config, &results);
     let files = match out {
         Some(out) => out.write_section(&section).map_err(Failure::NoAnswer)?,
@@ -121,11 +119,17 @@ fn run_export(args: &ExportArgs) -> Result<(), Failure> {
         }
     };
     let out = OutDir::create(&args.out).map_err(Failure::NoAnswer)?;
-    let made = threads::with(args.parallel.threads(), || {
+    let sizes = if args.quick {
+        Sizes::quick()
+    } else {
+        Sizes::full()
+    };
+    let made = parallel::with(args.parallel.threads(), || {
         export::controllers(
             model.as_ref().map(|(n, m)| (n.as_str(), m)),
+            &sizes,
             args.seeded.seed,
-            args.quick,
+            &Progress::hidden(),
         )
     })
     .map_err(Failure::NoAnswer)??;

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use super::arguments::{finite, positive, positive_count};
 use super::{Failure, output};
-use crate::experiments::illustration::{self, Comparison, Config, Problem, compare};
-use crate::report::{Interrupt, OutDir};
+use crate::experiments::illustration::{
+    self, Comparison, FlowProblem, IllustrationConfig, compare,
+};
+use crate::progress::Progress;
+use crate::report::OutDir;
 
 /// Differentiate the stopping time of the paper's Figure 1 in twelve ways, and compare with the exact value.
 ///
@@ -43,7 +46,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let problem = Problem {
+    let problem = FlowProblem {
         theta: args.theta,
         step: args.step,
         epsilon: args.eps,
@@ -53,8 +56,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         None => (compare(&problem)?, Vec::new()),
         Some(path) => {
             let out = OutDir::create(path).map_err(Failure::NoAnswer)?;
-            let config = Config::new(problem, false);
-            let results = illustration::run(&config, &Interrupt::never())?;
+            let config = IllustrationConfig::new(problem, false);
+            let results = illustration::run(&config, &Progress::hidden())?;
             let section = illustration::section(&config, &results);
             let files = out.write_section(&section).map_err(Failure::NoAnswer)?;
             (results.comparison, files)

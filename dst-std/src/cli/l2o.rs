@@ -1,6 +1,5 @@
 //! `dst l2o`: learning to optimise. Train a network, test it against classical methods, measure a training step.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,14 +9,13 @@ use serde::Serialize;
 use super::arguments::{choice, not_negative, positive, positive_count};
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
-use crate::experiments::l2o::{Entry, Kind, Table, table as shown};
+use crate::experiments::l2o::{MethodEntry, MethodKind, MethodTable, table as shown};
 use crate::l2o::{
-    ASSETS, Asset, Contest, Course, Family, Feed, Loss, Model, Penalty, Recipe, Session, Trained,
-    bench,
+    ASSETS, Architecture, Asset, Evaluation, Family, Feed, Loss, Penalty, Recipe,
+    ResumableTraining, TrainError, Trained, TrainingFiles, TrainingPlan, bench,
 };
-use crate::linalg::threads;
 use crate::machine;
-use crate::report::{Interrupt, try_to_write, write_file};
+use crate::parallel;
 
 /// Learning to optimise: recurrent networks that choose every step, trained through their own runs.
 #[derive(clap::Args)]
@@ -73,15 +71,15 @@ impl LossName {
 }
 
 impl ModelName {
-    fn model(self) -> Model {
+    fn model(self) -> Architecture {
         match self {
-            Self::Dm => Model::Dm,
-            Self::Rnnprop => Model::RnnProp,
+            Self::Dm => Architecture::Dm,
+            Self::Rnnprop => Architecture::RnnProp,
         }
     }
 }
 
-/// What --penalty says; the details come from other arguments.
+/// Value of --penalty; the details come from other arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PenaltyName {
     None,
@@ -104,9 +102,9 @@ fn penalty(text: &str) -> Result<PenaltyName, String> {
     }
 }
 
-/// What the problems are like.
+/// Size and scale of the problems.
 #[derive(clap::Args)]
-struct Problem {
+struct FamilyArgs {
     /// Variables of a problem.
     #[arg(long, value_name = "D", default_value = "512", value_parser = positive_count, allow_hyphen_values = true)]
     dim: usize,
@@ -118,7 +116,7 @@ struct Problem {
     spread: f64,
 }
 
-impl Problem {
+impl FamilyArgs {
     fn family(&self) -> Family {
         Family {
             spread: self.spread,
@@ -156,7 +154,7 @@ struct Train {
     #[arg(long, value_name = "N", default_value = "500", value_parser = positive_count, allow_hyphen_values = true)]
     steps: usize,
     #[command(flatten)]
-    problem: Problem,
+    problem: FamilyArgs,
     /// Problems per training step.
     #[arg(long, value_name = "B", default_value = "64", value_parser = positive_count, allow_hyphen_values = true)]
     batch: usize,
@@ -196,7 +194,7 @@ struct Train {
 }
 
 impl Train {
-    fn course(&self) -> Course {
+    fn plan(&self) -> TrainingPlan {
         let model = self.model.model();
         let recipe = Recipe {
             model,
@@ -222,7 +220,7 @@ impl Train {
             steps: self.segment_steps,
             rate: self.rate,
         };
-        Course {
+        TrainingPlan {
             recipe,
             seed: self.seeded.seed,
             steps: self.steps,
@@ -233,7 +231,7 @@ impl Train {
 }
 
 fn train(args: &Train) -> Result<(), Failure> {
-    threads::with(args.parallel.threads(), || train_here(args)).map_err(Failure::Usage)?
+    parallel::with(args.parallel.threads(), || train_here(args)).map_err(Failure::Usage)?
 }
 
 /// Refuses what there is no memory for.
@@ -247,104 +245,30 @@ fn must_fit(what: &str, bytes: f64) -> Result<(), Failure> {
 }
 
 fn train_here(args: &Train) -> Result<(), Failure> {
-    let course = args.course();
-    must_fit(
-        "this training",
-        course.recipe.bytes(args.parallel.threads()),
-    )?;
-    let (weights, log, checkpoint) = (
-        args.out.clone(),
-        args.out.with_extension("csv"),
-        args.out.with_extension("checkpoint"),
-    );
-    if weights == log || weights == checkpoint {
-        return Err(Failure::Usage(format!(
-            "--out must not end in .csv or .checkpoint, as the log and the checkpoint do, got '{}'",
-            weights.display()
-        )));
-    }
-    for path in [&weights, &log, &checkpoint] {
-        try_to_write(path).map_err(Failure::Usage)?;
-    }
-    if !args.resume && checkpoint.exists() {
-        return Err(Failure::Usage(format!(
-            "there is a checkpoint of an earlier training in '{}'; go on with --resume, or choose another --out",
-            checkpoint.display()
-        )));
-    }
+    let plan = args.plan();
+    must_fit("this training", plan.recipe.bytes(args.parallel.threads()))?;
+    let refused = |error| refusal(args, &plan, error);
+    let files = TrainingFiles::new(&args.out).map_err(refused)?;
+    files.check(args.resume).map_err(refused)?;
     let started = Instant::now();
     let from = args
         .from
         .as_ref()
-        .map(|name| start(name, course.recipe.model));
+        .map(|name| start(name, plan.recipe.model));
     let from = from.transpose()?;
-    let begin = || match &from {
-        Some(theta) => Session::from_weights(course, theta.clone()),
-        None => Session::new(course),
-    };
-    let mut session = if args.resume {
-        resume(course, &checkpoint, begin)?
-    } else {
-        begin()
-    };
-    if let (Some(name), Some(theta)) = (&args.from, &from)
-        && session.start() != Session::start_of(theta)
-    {
-        return Err(Failure::Usage(format!(
-            "the checkpoint '{}' belongs to a training that did not begin from --from {name}; leave it out, or choose another --out",
-            checkpoint.display()
-        )));
-    }
-    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let progress = args.speech.progress();
-    let task = progress.task("training", course.steps);
-    task.skip(session.done());
-    let save_best = |session: &Session| {
-        let best = session.best().to_bytes()?;
-        write_file(&weights, &best).and_then(|()| write_file(&log, session.log().as_bytes()))
-    };
-    let save = |session: &Session| -> Result<(), Failure> {
-        let bytes = session.checkpoint().map_err(Failure::NoAnswer)?;
-        write_file(&checkpoint, &bytes)
-            .and_then(|()| save_best(session))
-            .map_err(Failure::NoAnswer)
-    };
+    let mut training = ResumableTraining::open(plan, files.clone(), from.as_deref(), args.resume)
+        .map_err(refused)?;
+    let progress = args.speech.interruptible()?;
     let period = Duration::from_secs(args.checkpoint_every as u64);
-    let mut saved = Instant::now();
-    while !session.is_finished() {
-        if interrupt.raised() {
-            save(&session)?;
-            return Err(Failure::Interrupted(format!(
-                "interrupted after {} of {} steps; go on with --resume",
-                session.done(),
-                course.steps
-            )));
-        }
-        let line = match session.step() {
-            Ok(line) => line,
-            Err(mut sentence) => {
-                // The step has moved the weights before it failed: only a checkpoint before it can be gone on from.
-                let saved = session.has_chosen().then(|| save_best(&session));
-                if let Some(Err(other)) = saved {
-                    sentence = format!("{sentence}; {other}");
-                }
-                return Err(Failure::NoAnswer(sentence));
-            }
-        };
-        task.say(format!("training, loss {:.3e}", line.loss));
-        task.advance(1);
-        if saved.elapsed() >= period {
-            save(&session)?;
-            saved = Instant::now();
-        }
-    }
-    save(&session)?;
+    training.run(period, &progress).map_err(refused)?;
+    let session = training.session();
+    let (weights, log) = (files.weights(), files.log());
     let best = session.best();
     let note = |key: &str| best.notes.get(key).cloned().unwrap_or_default();
     let summary = Summary {
         model: best.model.name(),
-        loss: course.recipe.loss.title(),
-        penalty: course.recipe.penalty.name(),
+        loss: plan.recipe.loss.title(),
+        penalty: plan.recipe.penalty.name(),
         steps: session.done(),
         best_step: note("best_step").parse().ok(),
         validation: note("validation").parse().ok(),
@@ -372,7 +296,7 @@ fn train_here(args: &Train) -> Result<(), Failure> {
     })
 }
 
-/// What a training came to.
+/// Result of a training.
 #[derive(Debug, Serialize)]
 struct Summary {
     model: &'static str,
@@ -386,26 +310,35 @@ struct Summary {
     weights: String,
 }
 
-/// Goes on from a checkpoint. Without one the training was killed before it made its first, and begins again.
-fn resume(
-    course: Course,
-    checkpoint: &Path,
-    begin: impl FnOnce() -> Session,
-) -> Result<Session, Failure> {
-    let bytes = match std::fs::read(checkpoint) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(begin()),
-        Err(error) => {
-            return Err(Failure::NoAnswer(format!(
-                "the checkpoint '{}' cannot be read: {}; start without --resume",
-                checkpoint.display(),
-                error.kind()
-            )));
+/// The failure of a training, in terms of the arguments.
+fn refusal(args: &Train, plan: &TrainingPlan, error: TrainError) -> Failure {
+    let checkpoint = args.out.with_extension("checkpoint");
+    let checkpoint = checkpoint.display();
+    match error {
+        TrainError::SameName => Failure::Usage(format!(
+            "--out must not end in .csv or .checkpoint, as the log and the checkpoint do, got '{}'",
+            args.out.display()
+        )),
+        TrainError::NotWritable(sentence) => Failure::Usage(sentence),
+        TrainError::CheckpointExists => Failure::Usage(format!(
+            "there is a checkpoint of an earlier training in '{checkpoint}'; go on with --resume, or choose another --out"
+        )),
+        TrainError::OtherStart => Failure::Usage(format!(
+            "the checkpoint '{checkpoint}' belongs to a training that did not begin from --from {}; leave it out, or choose another --out",
+            args.from.as_deref().unwrap_or_default()
+        )),
+        TrainError::CheckpointUnreadable(kind) => Failure::NoAnswer(format!(
+            "the checkpoint '{checkpoint}' cannot be read: {kind}; start without --resume"
+        )),
+        TrainError::CheckpointRefused(reason) => {
+            Failure::NoAnswer(format!("the checkpoint '{checkpoint}' {reason}"))
         }
-    };
-    Session::resume(course, &bytes).map_err(|error| {
-        Failure::NoAnswer(format!("the checkpoint '{}' {error}", checkpoint.display()))
-    })
+        TrainError::Step(sentence) | TrainError::Save(sentence) => Failure::NoAnswer(sentence),
+        TrainError::Interrupted { done } => Failure::Interrupted(format!(
+            "interrupted after {done} of {} steps; go on with --resume",
+            plan.steps
+        )),
+    }
 }
 
 /// Test networks and classical methods on fresh problems.
@@ -417,7 +350,7 @@ struct Test {
     #[arg(long, value_name = "FILE|NAME", num_args = 1..)]
     weights: Vec<String>,
     #[command(flatten)]
-    problem: Problem,
+    problem: FamilyArgs,
     /// Number of problems.
     #[arg(long, value_name = "P", default_value = "256", value_parser = positive_count, allow_hyphen_values = true)]
     problems: usize,
@@ -454,7 +387,7 @@ fn load(name: &str) -> Result<Trained, Failure> {
 }
 
 /// The weights that a training of this model begins from.
-fn start(name: &str, model: Model) -> Result<Vec<f32>, Failure> {
+fn start(name: &str, model: Architecture) -> Result<Vec<f32>, Failure> {
     let trained = load(name)?;
     if trained.model == model {
         return Ok(trained.theta);
@@ -468,47 +401,46 @@ fn start(name: &str, model: Model) -> Result<Vec<f32>, Failure> {
 
 fn test(args: &Test) -> Result<(), Failure> {
     let networks = networks(&args.weights)?;
-    let contest = Contest::new(args.problem.family(), args.problems, args.steps);
-    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let progress = args.speech.progress();
+    let evaluation = Evaluation::new(args.problem.family(), args.problems, args.steps);
+    let progress = args.speech.interruptible()?;
     let work = || {
-        must_fit("this test", contest.bytes(args.parallel.threads()))?;
+        must_fit("this test", evaluation.bytes(args.parallel.threads()))?;
         let classics = if args.learned_only {
             Vec::new()
         } else {
-            contest.classics().to_vec()
+            evaluation.classics().to_vec()
         };
         let task = progress.task("testing", classics.len() + networks.len());
         let mut entries = Vec::new();
         for method in classics {
-            entries.push(Entry {
-                kind: Kind::Classical,
+            entries.push(MethodEntry {
+                kind: MethodKind::Classical,
                 seed: None,
-                score: contest.classical(method),
+                score: evaluation.classical(method),
             });
             task.advance(1);
-            if interrupt.raised() {
+            if progress.interrupted() {
                 return Err(Failure::Interrupted("interrupted".to_owned()));
             }
         }
         for (name, trained) in &networks {
-            entries.push(Entry {
-                kind: Kind::of(trained),
+            entries.push(MethodEntry {
+                kind: MethodKind::of(trained),
                 seed: trained.seed(),
-                score: contest.learned(name, trained.model, &trained.theta),
+                score: evaluation.learned(name, trained.model, &trained.theta),
             });
             task.advance(1);
-            if interrupt.raised() {
+            if progress.interrupted() {
                 return Err(Failure::Interrupted("interrupted".to_owned()));
             }
         }
-        Ok(Table {
+        Ok(MethodTable {
             name: format!("{} problems", args.problems),
             dim: args.problem.dim,
             entries,
         })
     };
-    let table = threads::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
+    let table = parallel::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
     output::print(args.speech.json, &table, |to| {
         writeln!(
             to,
@@ -551,7 +483,7 @@ fn measure(args: &Measure) -> Result<(), Failure> {
         must_fit("this training step", recipe.bytes(args.parallel.threads()))?;
         bench(recipe, args.repeat).map_err(|error| Failure::NoAnswer(error.to_string()))
     };
-    let result = threads::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
+    let result = parallel::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
     output::print(args.speech.json, &result, |to| {
         let [median, least, most] = result.seconds;
         writeln!(

@@ -12,6 +12,7 @@ mod l2o;
 mod ola;
 mod output;
 mod reproduce;
+mod terminal;
 mod tune;
 mod validate;
 

@@ -15,8 +15,8 @@ use crate::experiments::Context;
 use crate::experiments::ola::{
     self, Config, Limits, Method, Problem, Results, Run, Setting, ola_parameters,
 };
-use crate::linalg::threads;
-use crate::report::{Interrupt, OutDir, Section};
+use crate::parallel;
+use crate::report::{OutDir, Section};
 
 /// Adapt the learning rate of Adam while it runs, on the smooth support vector machine.
 ///
@@ -306,7 +306,7 @@ fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
 }
 
 fn compare(args: &Args) -> Result<(), Failure> {
-    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
+    let progress = args.speech.interruptible()?;
     let mut config = Config {
         limits: args.limits(),
         regularisation: args.reg,
@@ -323,10 +323,9 @@ fn compare(args: &Args) -> Result<(), Failure> {
         quick: false,
         seed: args.seeded.seed,
         threads: args.parallel.threads(),
-        progress: args.speech.progress(),
-        interrupt,
+        progress,
     };
-    let results = threads::with(context.threads, || ola::run(&config, &problems, &context))
+    let results = parallel::with(context.threads, || ola::run(&config, &problems, &context))
         .map_err(Failure::NoAnswer)??;
     let section = ola::section(&config, &results);
     let files = out.write_section(&section).map_err(Failure::NoAnswer)?;

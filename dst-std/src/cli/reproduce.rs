@@ -14,9 +14,9 @@ use serde::Serialize;
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{Failure, complain, output};
 use crate::experiments::{self, ALL, Context, Experiment};
-use crate::linalg::threads;
 use crate::machine;
-use crate::report::{Claim, Interrupt, OutDir, Page, Section, Stage, Verdict};
+use crate::parallel;
+use crate::report::{Claim, OutDir, Page, Section, Stage, Verdict};
 
 /// Run the experiments of the paper and write a page with a verdict on every claim.
 ///
@@ -83,7 +83,7 @@ struct Outcome {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
+    let progress = args.speech.interruptible()?;
     // Before the work: a directory that cannot be written should not cost an hour.
     let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
     let Speech { json, quiet } = args.speech;
@@ -91,8 +91,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         quick: args.quick,
         seed: args.seeded.seed,
         threads: args.parallel.threads(),
-        progress: args.speech.progress(),
-        interrupt,
+        progress,
     };
     let chosen: Vec<Experiment> = ALL
         .iter()
@@ -100,7 +99,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         .copied()
         .collect();
     let lines = !json && !quiet;
-    let summary = threads::with(context.threads, || {
+    let summary = parallel::with(context.threads, || {
         carry_out(&chosen, &context, &out, |line| {
             if lines {
                 // A reader that has gone does not stop the work: the files are what counts.

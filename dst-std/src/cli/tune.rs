@@ -7,8 +7,9 @@ use super::arguments::{not_negative, positive, positive_count};
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::data::{data_folder, load};
-use crate::linalg::threads;
-use crate::report::{Interrupt, OutDir, short};
+use crate::format::short;
+use crate::parallel;
+use crate::report::OutDir;
 use crate::tune::{
     Config, Counts, Criterion, End, Kind, Method, Outcome, Problem, Setting, picture, tune,
 };
@@ -162,9 +163,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         )));
     }
     let problem = problem(args)?;
-    let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
+    let progress = args.speech.interruptible()?;
     let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
-    let progress = args.speech.progress();
     let config = Config {
         criterion: args.criterion,
         tolerance: args.tolerance,
@@ -177,8 +177,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         beta: args.beta,
         ..Config::new(args.method)
     };
-    let outcome = threads::with(args.parallel.threads(), || {
-        tune(&config, &problem, &progress, &interrupt)
+    let outcome = parallel::with(args.parallel.threads(), || {
+        tune(&config, &problem, &progress)
     })
     .map_err(Failure::NoAnswer)??;
     let name = format!("tune-{}-{}.svg", outcome.problem, outcome.method);

@@ -12,13 +12,15 @@ use serde::Serialize;
 use super::arguments::{finite, positive, positive_count, whole_at_least};
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
-use crate::experiments::validation::{
-    Answer, Basis, Method, Problem, Run, Slots, TRUTH_RTOL, USUAL_RTOL, norm, relative_error, truth,
-};
-use crate::linalg::threads;
+use crate::files::{try_to_write, write_file};
+use crate::format::short;
 use crate::machine;
 use crate::ode::OdeError;
-use crate::report::{short, try_to_write, write_file};
+use crate::parallel;
+use crate::validation::{
+    Answer, Basis, GradientRun, InstanceSpec, IntegratorName, Slots, TRUTH_RTOL, USUAL_RTOL, norm,
+    relative_error, truth,
+};
 
 /// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
 ///
@@ -53,7 +55,7 @@ pub(super) struct Args {
     slots: Slots,
     /// Integrator: euler, heun or rk4.
     #[arg(long, value_name = "NAME", default_value = "euler", value_parser = integrator)]
-    integrator: Method,
+    integrator: IntegratorName,
     /// How the stopping time is read off the last step: paper, interpolated, slope or hermite.
     #[arg(long, value_name = "NAME", default_value = "paper", value_parser = crossing)]
     crossing: Crossing,
@@ -102,9 +104,9 @@ fn slots(text: &str) -> Result<Slots, String> {
         .map_err(|reason| format!("{reason}, or all"))
 }
 
-fn integrator(text: &str) -> Result<Method, String> {
-    let named = |method: &Method| method.name().eq_ignore_ascii_case(text);
-    let found = Method::ALL.into_iter().find(named);
+fn integrator(text: &str) -> Result<IntegratorName, String> {
+    let named = |method: &IntegratorName| method.name().eq_ignore_ascii_case(text);
+    let found = IntegratorName::ALL.into_iter().find(named);
     found.ok_or_else(|| "must be euler, heun or rk4".to_owned())
 }
 
@@ -118,11 +120,11 @@ fn crossing(text: &str) -> Result<Crossing, String> {
 #[derive(Debug, Serialize)]
 struct Report {
     #[serde(flatten)]
-    problem: Problem,
+    problem: InstanceSpec,
     /// Is the matrix stored as such?
     dense: bool,
     #[serde(flatten)]
-    run: Run,
+    run: GradientRun,
     threads: usize,
     /// N
     steps: usize,
@@ -146,7 +148,7 @@ struct Report {
     pullbacks: usize,
     /// The states kept for the backward sweep, with their records if all are.
     trajectory_mb: f64,
-    /// Run and gradient together: the median of several, after one to warm up.
+    /// GradientRun and gradient together: the median of several, after one to warm up.
     seconds_gradient: f64,
     repetitions: usize,
     peak_rss_mb: Option<f64>,
@@ -160,7 +162,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         try_to_write(path).map_err(refused)?;
     }
     let count = args.parallel.threads();
-    let (report, answer) = threads::with(count, || compute(args, count))
+    let (report, answer) = parallel::with(count, || compute(args, count))
         .map_err(Failure::NoAnswer)?
         .map_err(Failure::NoAnswer)?;
     if let Some(path) = &args.gradient_out {
@@ -180,13 +182,13 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
-    let problem = Problem {
+    let problem = InstanceSpec {
         dim: args.dim,
         basis: args.basis,
         dense: args.dense,
         seed: args.seeded.seed,
     };
-    let run = Run {
+    let run = GradientRun {
         method: args.integrator,
         crossing: args.crossing,
         step: args.step,
@@ -196,12 +198,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
     };
     let progress = args.speech.progress();
     let instance = problem.build()?;
-    let task = progress.task("running", 1000);
-    let mut prepared = run.prepare(&instance, |share| {
-        let parts = (1000.0 * share) as usize;
-        task.advance(parts.saturating_sub(task.done()));
-    })?;
-    drop(task);
+    let mut prepared = run.prepare(&instance, &progress)?;
     let started = Instant::now();
     let answer = (prepared.repeat)()?;
     let once = started.elapsed().as_secs_f64();
@@ -278,10 +275,10 @@ fn slots_of_truth(asked: Slots, dim: usize, free: Option<u64>) -> usize {
 }
 
 fn show(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let Problem {
+    let InstanceSpec {
         dim, basis, seed, ..
     } = report.problem;
-    let Run {
+    let GradientRun {
         method,
         crossing,
         step,

@@ -10,7 +10,7 @@ use dst_core::{Crossing, Error, Gradient, HeapMemory, Iterate, Map, Reading, See
 use super::pool::Pool;
 use super::program::Program;
 
-/// How far back the line through the residuals begins.
+/// Iterations between the two residuals of the line.
 const REACH: usize = 100;
 /// An extrapolated stop is not taken to be later than this many caps.
 const LATEST: f64 = 4.0;
@@ -74,7 +74,7 @@ pub fn differentiate(
 struct Line {
     first: usize,
     last: usize,
-    /// Where it meets J = 0.
+    /// Iteration at which the line meets J = 0.
     stop: f64,
     /// The derivatives of `stop` by J at the first and at the last iteration.
     weights: [f64; 2],
@@ -137,7 +137,7 @@ fn of_sweep(
     }
 }
 
-/// What training by an unrolled loss takes instead: the gradient of Σ J_k over a fixed number of iterations.
+/// Gradient of an unrolled loss: of Σ J_k over a fixed number of iterations.
 pub fn unrolled(
     program: &Program<f64>,
     pool: &Pool<f64>,

@@ -12,7 +12,7 @@ pub struct Knobset {
     pub base: Vec<f64>,
     /// Φ, row by row.
     pub basis: Vec<f64>,
-    /// Where the second, third … phase begins.
+    /// Iterations at which the second, third … phase begins.
     pub switches: Vec<usize>,
 }
 

@@ -1,8 +1,9 @@
 //! Model predictive control: from a plant to a tuned controller.
 //!
-//! [`Model`] is what an engineer has: A, B, Q, R, bounds, a horizon. [`Program`] is what the solver of
-//! [`dst_core::mpc`] wants: the condensed quadratic program. A [`Pool`] of instances is what it will meet; [`tune`] turns the
-//! knobs until those stop sooner, in the mean and in the tail; [`Tuned`] goes to the device, by [`export`].
+//! A [`Model`] is the engineer's description: A, B, Q, R, bounds, a horizon. Its [`Program`] is the condensed quadratic program that
+//! the solver of [`dst_core::mpc`] takes. A [`Pool`] holds instances of it, one per tick. [`tune`] changes the knobs until the instances
+//! stop sooner, in the mean and in the tail. [`export`] writes the [`Tuned`] controller for the device. [`closed_loops`] simulates it,
+//! and [`baselines`] holds the settings to compare it with.
 //!
 //! ```text
 //! Model ─► Program ─► Pool ─► recipe: Adam on dN/dθ ─► Tuned ─► Controller, export: Rust constants, C header
@@ -12,7 +13,8 @@
 //!
 //! ```
 //! use dst_core::mpc::Tick;
-//! use dst_std::control::{Model, Options, SWITCHES, recipe};
+//! use dst_std::control::{Model, TuningOptions, SWITCHES, recipe};
+//! use dst_std::progress::Progress;
 //!
 //! // A motor: x⁺ = Ax + Bu, position and speed. |u| ≤ 1, |speed| ≤ 0.6.
 //! let model = Model {
@@ -30,9 +32,9 @@
 //! let program = model.program()?;
 //! // Ticks to tune on, and further ones to choose by. More of both than here, and more steps.
 //! let (pool, fresh) = (model.ticks(&program, 1, 60), model.ticks(&program, 2, 200));
-//! let options = Options { steps: 40, batch: 8, hard: 3, ..Options::default() };
+//! let options = TuningOptions { steps: 40, batch: 8, hard: 3, ..TuningOptions::default() };
 //! let kinds = [1, 1]; // one kind of input, one kind of bounded state
-//! let (knobs, training) = recipe(&program, &kinds, &SWITCHES, [&pool, &fresh], &options, |_| false)?;
+//! let (knobs, training) = recipe(&program, &kinds, &SWITCHES, [&pool, &fresh], &options, &Progress::hidden())?;
 //! println!("{:.1} iterations on average, {} at most", training.score.mean, training.score.max);
 //!
 //! // In single precision, as on the device: at most 200 iterations per tick, whatever happens.
@@ -53,9 +55,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod adam;
+pub mod baselines;
+mod closed_loop;
 pub mod export;
 mod gradient;
+mod gradient_free;
 mod knobset;
 mod matrix;
 mod model;
@@ -64,19 +68,21 @@ mod pool;
 mod program;
 mod recipe;
 mod score;
-mod secure;
 mod source;
 mod streams;
+mod tail_phase;
 mod tuned;
 mod tuning;
 
+pub use closed_loop::{LoopTrace, closed_loops};
 pub use gradient::{Differentiated, differentiate, unrolled};
+pub use gradient_free::{Searched, tune_without_gradient};
 pub use knobset::Knobset;
 pub use model::{Model, ModelError};
 pub use pool::Pool;
 pub use program::Program;
-pub use recipe::{CHOICE, SWITCHES, begin, recipe};
+pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
 pub use score::{Score, iterations, solve, solve_exactly};
 pub use streams::Stream;
 pub use tuned::Tuned;
-pub use tuning::{Options, Progressed, Training, objective, tune};
+pub use tuning::{HistoryPoint, Training, TuningOptions, objective, tune};

@@ -1,4 +1,4 @@
-//! What an engineer has: x⁺ = Ax + Bu, weights, bounds, a horizon.
+//! Model of a plant: x⁺ = Ax + Bu, weights, bounds, a horizon.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::matrix::Matrix;
 use super::pool::Pool;
 use super::program::Program;
-use crate::data::random::{bits, uniform};
+use crate::random::{bits, uniform};
 
 /// A linear plant with a quadratic cost and bounds. All vectors and matrices in the plant's own units.
 ///
@@ -39,7 +39,7 @@ pub struct Model {
     pub dual_tolerance: f64,
 }
 
-/// What is wrong with a model, in one sentence.
+/// Fault of a model, in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelError(String);
 

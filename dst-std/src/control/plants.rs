@@ -11,7 +11,7 @@ use dst_core::mpc::{Shape, Tolerance};
 
 use super::model::{Model, ModelError};
 use super::program::Program;
-use crate::data::random::{bits, uniform};
+use crate::random::{bits, uniform};
 
 /// A plant with the ticks that it meets.
 #[derive(Clone, Debug)]
@@ -111,6 +111,11 @@ pub fn quadrotor_model() -> Model {
     }
 }
 
+/// Both plants: safety filter, quadrotor.
+pub fn plants() -> Result<[Plant; 2], ModelError> {
+    Ok([safety_filter(), quadrotor()?])
+}
+
 /// The quadrotor.
 pub fn quadrotor() -> Result<Plant, ModelError> {
     Ok(Plant {
@@ -167,7 +172,7 @@ impl Sine {
         }
     }
 
-    /// What PD control wants at this time and state.
+    /// Input of the PD controller at this time and state.
     fn wanted(&self, t: f64, (p, v): (f64, f64)) -> f64 {
         let (sin, cos) = libm::sincos(self.frequency * t + self.phase);
         let (target, speed) = (self.amplitude * sin, self.amplitude * self.frequency * cos);
@@ -243,7 +248,7 @@ pub fn axis_model() -> Model {
     }
 }
 
-/// How far an axis goes until it stands, if it brakes as hard as it may from the next stage on.
+/// Distance until an axis stands, if it brakes at the bound from the next stage on.
 fn braking_distance(speed: f64) -> f64 {
     H * speed + 0.5 * speed * speed / ACCELERATION
 }

@@ -3,7 +3,7 @@
 use dst_core::Scalar;
 use dst_core::mpc::{Inversion, Qp, Shape, Tolerance};
 
-/// What is the same at every tick; the fields are those of [`dst_core::mpc::Controller`].
+/// Data that is the same at every tick; the fields are those of [`dst_core::mpc::Controller`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program<S> {
     /// The sizes.

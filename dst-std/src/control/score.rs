@@ -1,4 +1,4 @@
-//! How many iterations the instances of a pool take, and what that says.
+//! Iteration counts of the instances of a pool, and their statistics.
 
 use dst_core::Scalar;
 use dst_core::mpc::{Phases, Solver};
@@ -43,18 +43,18 @@ impl Score {
         }
     }
 
-    /// By which a tuned setting is chosen: [`blend`](Self::blend), and a little of the maximum.
+    /// Criterion for tuned settings: [`blend`](Self::blend), and a little of the maximum.
     pub fn choice(&self) -> f64 {
         self.blend() + 0.05 * self.max
     }
 
-    /// By which a secured controller is chosen, on a great many ticks: as [`choice`](Self::choice), with a percentile further out. The
-    /// p99 of some thousand ticks is where the p99.4 of all is, if they are unlucky, and there may be a cliff in between.
-    pub fn secured(&self) -> f64 {
+    /// Criterion for controllers whose last phase was trained, on a large pool: as [`choice`](Self::choice), with p99.5 for p99. The
+    /// p99 of a few thousand ticks may be the p99.4 of all, and the counts may jump in between.
+    pub fn tail_choice(&self) -> f64 {
         0.5 * (self.mean + self.p995) + 0.05 * self.max
     }
 
-    /// ½ mean + ½ p99: by which settings of a grid are chosen, if the tail is to count.
+    /// ½ mean + ½ p99: criterion for settings of a grid, if the tail is to count.
     pub fn blend(&self) -> f64 {
         0.5 * (self.mean + self.p99)
     }
@@ -68,21 +68,21 @@ pub fn iterations<S: Scalar>(
     cap: u32,
 ) -> Vec<u32> {
     let each = |i: usize| {
-        let mut memory = Memory::new(program);
+        let mut memory = SolverMemory::new(program);
         memory.solve(program, pool, i, phases, cap).0
     };
     (0..pool.len()).into_par_iter().map(each).collect()
 }
 
 /// Working vectors of one solve.
-struct Memory<S> {
+struct SolverMemory<S> {
     z: Vec<S>,
     y: Vec<S>,
     rows: Vec<S>,
     scratch: Vec<S>,
 }
 
-impl<S: Scalar> Memory<S> {
+impl<S: Scalar> SolverMemory<S> {
     fn new(program: &Program<S>) -> Self {
         let rows = program.shape.blocks * program.shape.rows();
         let zeros = |n| vec![S::ZERO; n];
@@ -136,7 +136,7 @@ pub fn solve_exactly(
     tight.tolerance.primal = tolerance;
     tight.tolerance.dual = tolerance;
     tight.tolerance.dual_relative = 0.0;
-    let mut memory = Memory::new(&tight);
+    let mut memory = SolverMemory::new(&tight);
     let (steps, _) = memory.solve(&tight, pool, i, phases, 100_000);
     (steps <= 100_000).then(|| inputs_of(program, &memory.z))
 }
@@ -149,7 +149,7 @@ pub fn solve<S: Scalar>(
     phases: Phases<'_, S>,
     cap: u32,
 ) -> Vec<S> {
-    let mut memory = Memory::new(program);
+    let mut memory = SolverMemory::new(program);
     memory.solve(program, pool, i, phases, cap);
     inputs_of(program, &memory.z)
 }

@@ -225,7 +225,7 @@ fn c_header(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::random::bits;
+    use crate::random::bits;
 
     #[test]
     fn numbers_read_back_as_themselves() {

@@ -1,10 +1,10 @@
-//! Where random numbers come from: one stream for every purpose, so that no tick scores a controller that was tuned with it.
+//! Random streams: one for every purpose, so that no tick scores a controller that was tuned with it.
 //!
 //! The experiment and the export draw from here alone. What is exported is the experiment's training number 0.
 
-use crate::data::random::bits;
+use crate::random::bits;
 
-/// What random numbers are for; the number is that of the training.
+/// Purpose of a random stream; the number is that of the training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Ticks that a training learns from.
@@ -21,7 +21,7 @@ pub enum Stream {
     TuningLoops,
     /// Closed-loop runs that are scored.
     TestLoops,
-    /// Ticks that are scored, seen by nobody before.
+    /// Held-out ticks for the score.
     Test,
 }
 

@@ -12,7 +12,7 @@ pub struct Tuned<S> {
     pub params: Vec<S>,
     /// K, phase after phase.
     pub inverses: Vec<S>,
-    /// Where the second, third … phase begins.
+    /// Iterations at which the second, third … phase begins.
     pub switches: Vec<usize>,
 }
 

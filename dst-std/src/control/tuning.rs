@@ -7,18 +7,19 @@
 use dst_core::Error;
 use rayon::prelude::*;
 
-use super::adam::Adam;
 use super::gradient::{differentiate, unrolled};
 use super::knobset::Knobset;
 use super::pool::Pool;
 use super::program::Program;
 use super::score::{Score, iterations};
 use super::tuned::Tuned;
-use crate::data::random::bits;
+use crate::adam::Adam;
+use crate::progress::Progress;
+use crate::random::bits;
 
-/// How to tune.
+/// TuningOptions of the tuning.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct TuningOptions {
     /// Steps of Adam.
     pub steps: usize,
     /// Instances per step.
@@ -37,15 +38,15 @@ pub struct Options {
     pub restarts: usize,
     /// Knobs before this one stay as they are.
     pub first: usize,
-    /// Descend the sum of the logarithms of the residuals over so many iterations, instead of the stopping time.
+    /// Number of iterations of an unrolled loss, the sum of the logarithms of the residuals, to descend instead of the stopping time.
     pub unrolled: Option<usize>,
-    /// Which of two settings is better: the one with less of this.
+    /// Criterion between two settings; the lower is better.
     pub key: fn(&Score) -> f64,
-    /// Where batches come from.
+    /// Seed of the batches.
     pub seed: u64,
 }
 
-impl Default for Options {
+impl Default for TuningOptions {
     fn default() -> Self {
         Self {
             steps: 150,
@@ -64,16 +65,16 @@ impl Default for Options {
     }
 }
 
-/// How far a training is.
+/// Score at one step of a training.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progressed {
+pub struct HistoryPoint {
     /// Steps done.
     pub step: usize,
     /// Score of the present setting on the pool that it learns from.
     pub score: Score,
 }
 
-/// What a training found.
+/// Result of a training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Training {
     /// θ of the best setting.
@@ -81,18 +82,20 @@ pub struct Training {
     /// Its score on the ticks by which it was chosen.
     pub score: Score,
     /// Scores on the pool that it learned from.
-    pub history: Vec<Progressed>,
+    pub history: Vec<HistoryPoint>,
     /// Iterations that were computed, the choice of the setting included.
     pub work: usize,
 }
 
-/// The pool is looked at after so many steps, for its slowest …
+/// β of Adam. Batches with a slow tick are rare, and the knobs change which ticks are slow: the squares have a short memory.
+const BETAS: [f64; 2] = [0.9, 0.98];
+/// Steps between two evaluations of the pool, which find its slowest ticks …
 const LOOK: usize = 10;
-/// … and the ticks that decide after so many, once half of the steps are done.
+/// … and between two of the ticks that decide, once half of the steps are done.
 const CHOOSE: usize = 20;
-/// The hard ones are drawn from the slowest of the pool: this share of it …
+/// Hard ticks are drawn from the slowest of the pool: one in this many …
 const SLOWEST_SHARE: usize = 50;
-/// … or so many, if that is more.
+/// … or this number, if that is more.
 const SLOWEST: usize = 12;
 
 /// mean + w·tail, and the weight of every count in its gradient.
@@ -111,14 +114,15 @@ pub fn objective(counts: &[f64], tail: f64) -> (f64, Vec<f64>) {
     (mean + tail * soft, weights.collect())
 }
 
-/// Tunes from θ on the pool; what is kept is decided by the ticks of `choice`. `interrupted` is asked at every look at the pool.
+/// Tunes from θ on the pool; the ticks of `choice` decide which setting is kept. An interrupt ends it at the next
+/// look at the pool, with the best setting so far.
 pub fn tune(
     program: &Program<f64>,
     knobset: &Knobset,
     theta: &[f64],
     [pool, choice]: [&Pool<f64>; 2],
-    options: &Options,
-    mut interrupted: impl FnMut(Progressed) -> bool,
+    options: &TuningOptions,
+    progress: &Progress,
 ) -> Result<Training, Error> {
     let small = program.cast::<f32>();
     let [small_pool, small_choice] = [pool, choice].map(Pool::cast::<f32>);
@@ -130,11 +134,12 @@ pub fn tune(
         (Score::of(&counts, options.cap), counts)
     };
     let mut theta = theta.to_vec();
-    let mut adam = Adam::new(theta.len(), options.rate);
+    let mut adam = Adam::with_betas(theta.len(), BETAS);
     let mut best: Option<(Vec<f64>, Score)> = None;
     let mut slowest: Vec<usize> = (0..pool.len()).collect();
     let mut history = Vec::new();
     let mut spent = 0;
+    let task = progress.task("tuning", options.steps);
     for step in 0..=options.steps {
         let Some(tuned) = knobset.tuned(program, &theta) else {
             break;
@@ -153,9 +158,9 @@ pub fn tune(
         if last || step % LOOK == 0 {
             let (score, counts) = look(&tuned, &small_pool);
             slowest.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
-            let progressed = Progressed { step, score };
-            history.push(progressed);
-            if interrupted(progressed) {
+            history.push(HistoryPoint { step, score });
+            task.advance(step - task.done());
+            if progress.interrupted() {
                 break;
             }
         }
@@ -190,7 +195,7 @@ pub fn tune(
             .for_each(|g| *g = 0.0);
         // Down to a fifth of the step length at the end: the last settings are compared, not wandered through.
         let decay = 1.0 - 0.8 * step as f64 / options.steps.max(1) as f64;
-        adam.step(&mut theta, &gradient, decay);
+        adam.update_as_published(&mut theta, &gradient, decay * options.rate);
     }
     let (theta, score) = best.ok_or(Error::Invalid(dst_core::Argument::Theta))?;
     Ok(Training {
@@ -201,7 +206,7 @@ pub fn tune(
     })
 }
 
-impl Options {
+impl TuningOptions {
     /// Iterations that were computed for these counts.
     pub(crate) fn work(&self, counts: &[u32]) -> usize {
         counts.iter().map(|&c| c.min(self.cap) as usize).sum()

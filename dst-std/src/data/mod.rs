@@ -3,11 +3,9 @@
 mod libsvm;
 mod load;
 mod number;
-pub mod random;
 mod source;
 mod synthetic;
 
 pub use libsvm::{Examples, Fault, ReadError, read_libsvm, read_libsvm_file};
 pub use load::{DataSet, data_folder, load, read_vector};
-pub use random::{normals, uniform};
 pub use synthetic::{Shape, synthetic};

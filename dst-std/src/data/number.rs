@@ -88,8 +88,8 @@ pub(super) fn decimal(bytes: &[u8]) -> Option<(f64, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::uniform;
     use super::*;
+    use crate::random::uniform;
 
     /// Every text is read as the standard library reads it, to the bit.
     #[test]

@@ -1,7 +1,7 @@
 //! A data set of the paper's shape without a file: categories coded as ones, labels from a noisy hidden rule.
 
 use super::Examples;
-use super::random::{normals, uniform};
+use crate::random::{normals, uniform};
 
 /// The size of a synthetic data set: each example has one feature out of each of `groups` groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

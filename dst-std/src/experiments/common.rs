@@ -1,15 +1,6 @@
-//! What several experiments need.
+//! Helpers of several experiments.
 
-use super::Failure;
-use crate::report::{Interrupt, short};
-
-/// An end, if the user asked for one.
-pub(super) fn go_on(interrupt: &Interrupt) -> Result<(), Failure> {
-    match interrupt.raised() {
-        true => Err(Failure::Interrupted),
-        false => Ok(()),
-    }
-}
+use crate::format::short;
 
 /// Numbers for people, with commas.
 pub(super) fn list(values: &[f64]) -> String {

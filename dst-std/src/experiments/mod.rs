@@ -15,27 +15,26 @@ pub mod ola;
 pub mod validation;
 
 pub use crate::Failure;
-use crate::report::{Interrupt, Progress, Section};
+use crate::progress::Progress;
+use crate::report::Section;
 
-/// What an experiment is given.
+/// Input of an experiment.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// Small sizes, the same claims.
     pub quick: bool,
-    /// Where all random numbers come from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// Threads at its disposal; results must not depend on it.
     pub threads: usize,
-    /// Where to show how far it is.
+    /// Receiver of progress, and the flag that ends the experiment early.
     pub progress: Progress,
-    /// Raised when it should end early.
-    pub interrupt: Interrupt,
 }
 
 impl Context {
-    /// Should the experiment end early?
+    /// True if the experiment should end early.
     pub fn interrupted(&self) -> bool {
-        self.interrupt.raised()
+        self.progress.interrupted()
     }
 }
 
@@ -44,7 +43,7 @@ impl Context {
 pub struct Experiment {
     /// One word, as the command line knows it.
     pub name: &'static str,
-    /// What it is about.
+    /// Headline.
     pub title: &'static str,
     /// Runs it.
     pub run: fn(&Context) -> Result<Section, Failure>,

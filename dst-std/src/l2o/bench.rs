@@ -1,4 +1,4 @@
-//! How fast a training step is, and how fast it could be.
+//! Speed of a training step, beside the peak of the machine.
 
 use std::time::Instant;
 
@@ -6,13 +6,13 @@ use dst_core::Error;
 use pulp::{Arch, Simd, WithSimd};
 use serde::Serialize;
 
+use super::architecture::Architecture;
 use super::kernel::HIDDEN;
-use super::model::Model;
 use super::training::{Recipe, Trainer};
-use crate::linalg::threads::each;
 use crate::machine::peak_memory;
+use crate::parallel::each;
 
-/// What was measured.
+/// Measurements of a training step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bench {
     /// The network.
@@ -29,7 +29,7 @@ pub struct Bench {
     pub gflop: f64,
     /// The same per second.
     pub gflop_per_second: f64,
-    /// What all threads together do in registers alone, single precision.
+    /// Peak of all threads together, in registers alone, single precision.
     pub peak_gflop_per_second: f64,
     /// The most memory that the process has had.
     pub peak_bytes: Option<u64>,
@@ -38,9 +38,9 @@ pub struct Bench {
 }
 
 /// Operations of the products with weights, for one coordinate and step: forward once, backward twice.
-fn operations(model: Model) -> f64 {
+fn operations(model: Architecture) -> f64 {
     let layer = |inputs: usize| 2 * 4 * HIDDEN * (inputs + HIDDEN);
-    let embedding = if model == Model::RnnProp {
+    let embedding = if model == Architecture::RnnProp {
         4 * HIDDEN
     } else {
         0

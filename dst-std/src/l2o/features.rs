@@ -1,7 +1,7 @@
 //! From the gradient to what the network is fed with, and from its output to the step: one coordinate at a time.
 
+use super::architecture::Architecture;
 use super::kernel::TILE;
-use super::model::Model;
 use crate::linalg::Real;
 
 /// Constants of the models, as published.
@@ -14,7 +14,7 @@ pub(super) const DM_BATCH: f64 = 64.0;
 /// From the gradient to what the network is fed with, for one coordinate.
 #[derive(Clone, Copy)]
 pub(super) struct Features<T> {
-    pub(super) model: Model,
+    pub(super) model: Architecture,
     /// 1 − βᵗ
     correction: T,
 }
@@ -29,7 +29,7 @@ pub(super) struct Moments<T> {
 }
 
 impl<T: Real> Features<T> {
-    pub(super) fn new(model: Model, t: T) -> Self {
+    pub(super) fn new(model: Architecture, t: T) -> Self {
         // t is a whole number; β to its power by squaring, so that no rounding of t matters.
         let mut power = 1.0;
         let (mut base, mut left) = (DECAY, t.to_f64() as u64 + 1);
@@ -96,13 +96,13 @@ impl<T: Real> Features<T> {
         let mut features = [[T::ZERO; 2]; TILE];
         let (mut m_next, mut v_next) = ([T::ZERO; TILE], [T::ZERO; TILE]);
         match self.model {
-            Model::Dm => {
+            Architecture::Dm => {
                 let share = T::from_f64(1.0 / DM_BATCH);
                 for ((to, &g), &x) in features.iter_mut().zip(g).zip(x) {
                     *to = [share * g, x];
                 }
             }
-            Model::RnnProp => {
+            Architecture::RnnProp => {
                 for (r, ((&g, &m), &v)) in g.iter().zip(m).zip(v).enumerate().take(TILE) {
                     let moments = self.moments(g, m, v);
                     (m_next[r], v_next[r]) = (moments.m, moments.v);
@@ -116,10 +116,10 @@ impl<T: Real> Features<T> {
 
 /// The step of x from the output of the network, and its derivative.
 #[inline(always)]
-pub(super) fn step<T: Real>(model: Model, out: T) -> (T, T) {
+pub(super) fn step<T: Real>(model: Architecture, out: T) -> (T, T) {
     let scale = T::from_f64(SCALE);
     match model {
-        Model::Dm => {
+        Architecture::Dm => {
             let value = T::elu(out);
             let slope = if out < T::ZERO {
                 value + T::ONE
@@ -128,7 +128,7 @@ pub(super) fn step<T: Real>(model: Model, out: T) -> (T, T) {
             };
             (scale * value, scale * slope)
         }
-        Model::RnnProp => {
+        Architecture::RnnProp => {
             let value = T::fast_tanh(out);
             (-scale * value, -scale * (T::ONE - value * value))
         }

@@ -82,7 +82,7 @@ pub(super) fn activate<T: Real>(
     }
 }
 
-/// What the nonlinearities of a layer have left behind on a tile.
+/// Values of the nonlinearities of a layer on a tile, kept for the transpose.
 pub(super) struct Kept<'a, T> {
     pub(super) gates: &'a [Gates<T>; TILE],
     /// c before the step.

@@ -14,7 +14,7 @@
 
 use pulp::Simd;
 
-use crate::linalg::{Ahead, Real};
+use crate::linalg::{Prefetch, Real};
 
 /// Units of a layer.
 pub(super) const HIDDEN: usize = 30;
@@ -29,7 +29,7 @@ pub(super) type Row<T> = [T; WIDTH];
 pub(super) type Gates<T> = [Row<T>; 4];
 /// A row per coordinate.
 pub(super) type Rows<T> = [Row<T>; TILE];
-/// What goes into a layer: its inputs and its hidden state.
+/// Operands of a layer: its inputs and its hidden state.
 pub(super) type Inputs<'a, T> = [&'a Rows<T>; 2];
 /// The weights that belong to them.
 pub(super) type Sources<'a, T> = [&'a [Gates<T>]; 2];
@@ -86,12 +86,12 @@ pub(super) fn gates<T: Real, S: Simd>(
     inputs: Inputs<'_, T>,
     weights: Sources<'_, T>,
     gates: &mut [Gates<T>; TILE],
-    ahead: Ahead<'_, T>,
+    prefetch: Prefetch<'_, T>,
 ) {
     if S::REGISTER_COUNT < 32 {
-        gates_by::<T, S, { 2 * FEW_REGISTERS }>(simd, bias, inputs, weights, gates, ahead);
+        gates_by::<T, S, { 2 * FEW_REGISTERS }>(simd, bias, inputs, weights, gates, prefetch);
     } else {
-        gates_by::<T, S, { 2 * MANY_REGISTERS }>(simd, bias, inputs, weights, gates, ahead);
+        gates_by::<T, S, { 2 * MANY_REGISTERS }>(simd, bias, inputs, weights, gates, prefetch);
     }
 }
 
@@ -102,7 +102,7 @@ fn gates_by<T: Real, S: Simd, const R: usize>(
     inputs: Inputs<'_, T>,
     weights: Sources<'_, T>,
     gates: &mut [Gates<T>; TILE],
-    mut ahead: Ahead<'_, T>,
+    mut prefetch: Prefetch<'_, T>,
 ) {
     for vector in 0..vectors_of_a_row::<T, S>() {
         for pair in 0..2 {
@@ -113,7 +113,7 @@ fn gates_by<T: Real, S: Simd, const R: usize>(
             for (n, to) in gates.as_chunks_mut::<R>().0.iter_mut().enumerate() {
                 let mut sums = [start; R];
                 for source in 0..2 {
-                    ahead.fetch(LINES);
+                    prefetch.fetch(LINES);
                     let left = block(inputs[source], n);
                     accumulate(simd, &mut sums, (pair, vector), left, weights[source]);
                 }
@@ -153,14 +153,14 @@ pub(super) fn pull_gates<T: Real, S: Simd>(
     weights: &Transposed<T>,
     bars: (&mut Rows<T>, &mut Rows<T>),
     afresh: bool,
-    ahead: Ahead<'_, T>,
+    prefetch: Prefetch<'_, T>,
 ) {
     if S::REGISTER_COUNT < 32 {
         const R: usize = 2 * FEW_REGISTERS;
-        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, afresh, ahead);
+        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, afresh, prefetch);
     } else {
         const R: usize = 2 * MANY_REGISTERS;
-        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, afresh, ahead);
+        pull_gates_by::<T, S, R>(simd, gate_bars, weights, bars, afresh, prefetch);
     }
 }
 
@@ -171,7 +171,7 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
     weights: &Transposed<T>,
     (inputs_bar, hidden_bar): (&mut Rows<T>, &mut Rows<T>),
     afresh: bool,
-    mut ahead: Ahead<'_, T>,
+    mut prefetch: Prefetch<'_, T>,
 ) {
     for vector in 0..vectors_of_a_row::<T, S>() {
         let to = inputs_bar.as_chunks_mut::<R>().0.iter_mut();
@@ -184,7 +184,7 @@ fn pull_gates_by<T: Real, S: Simd, const R: usize>(
                 }
             }
             for gate in 0..4 {
-                ahead.fetch(LINES);
+                prefetch.fetch(LINES);
                 let mut left = [&bars[0][gate]; R];
                 for i in 0..R {
                     left[i] = &bars[i][gate];
@@ -206,13 +206,13 @@ pub(super) fn add_outer<T: Real, S: Simd>(
     simd: S,
     tiles: &[(&Rows<T>, &[Gates<T>; TILE])],
     weights_bar: &mut [Gates<T>],
-    ahead: &mut Ahead<'_, T>,
+    prefetch: &mut Prefetch<'_, T>,
 ) {
     // There are 30 of them, or 2.
     if S::REGISTER_COUNT < 32 || !weights_bar.len().is_multiple_of(6) {
-        add_outer_by::<T, S, 2>(simd, tiles, weights_bar, ahead);
+        add_outer_by::<T, S, 2>(simd, tiles, weights_bar, prefetch);
     } else {
-        add_outer_by::<T, S, 6>(simd, tiles, weights_bar, ahead);
+        add_outer_by::<T, S, 6>(simd, tiles, weights_bar, prefetch);
     }
 }
 
@@ -221,12 +221,12 @@ fn add_outer_by<T: Real, S: Simd, const R: usize>(
     simd: S,
     tiles: &[(&Rows<T>, &[Gates<T>; TILE])],
     weights_bar: &mut [Gates<T>],
-    ahead: &mut Ahead<'_, T>,
+    prefetch: &mut Prefetch<'_, T>,
 ) {
     for (block, to) in weights_bar.as_chunks_mut::<R>().0.iter_mut().enumerate() {
         for vector in 0..vectors_of_a_row::<T, S>() {
             // A part of this product takes half as long again as one of the others.
-            ahead.fetch(3 * LINES / 2);
+            prefetch.fetch(3 * LINES / 2);
             let mut sums = [[T::splat(simd, T::ZERO); 4]; R];
             for i in 0..R {
                 for g in 0..4 {

@@ -7,8 +7,8 @@ use pulp::{NullaryFnOnce, Simd};
 
 use super::gates::{Above, Kept, activate, deactivate};
 use super::kernel::{Gates, Inputs, Rows, TILE, Transposed, add_outer, gates, pull_gates};
-use super::workshop::{Cell, LayerTrace};
-use crate::linalg::{Ahead, Real};
+use super::scratch::{Cell, LayerTrace};
+use crate::linalg::{Prefetch, Real};
 
 /// A layer on a tile.
 pub(super) struct Run<'a, T, S> {
@@ -18,7 +18,7 @@ pub(super) struct Run<'a, T, S> {
     /// Room for what goes into the gates.
     pub(super) gates: &'a mut [Gates<T>; TILE],
     pub(super) trace: &'a mut LayerTrace<T>,
-    pub(super) ahead: Ahead<'a, T>,
+    pub(super) prefetch: Prefetch<'a, T>,
     pub(super) c: &'a Rows<T>,
     /// h and c after the step.
     pub(super) next: (&'a mut Rows<T>, &'a mut Rows<T>),
@@ -38,11 +38,11 @@ impl<T: Real, S: Simd> NullaryFnOnce for Run<'_, T, S> {
                 gates: after,
                 tanh_c,
             },
-            ahead,
+            prefetch,
             c,
             next: (h_next, c_next),
         } = self;
-        gates(simd, &cell.bias, inputs, cell.sources(), before, ahead);
+        gates(simd, &cell.bias, inputs, cell.sources(), before, prefetch);
         activate(before, after, c, c_next, tanh_c, h_next);
     }
 }
@@ -86,7 +86,7 @@ pub(super) struct PullInputs<'a, T, S> {
     pub(super) transposed: &'a Transposed<T>,
     pub(super) bars: (&'a mut Rows<T>, &'a mut Rows<T>),
     pub(super) afresh: bool,
-    pub(super) ahead: Ahead<'a, T>,
+    pub(super) prefetch: Prefetch<'a, T>,
 }
 
 impl<T: Real, S: Simd> NullaryFnOnce for PullInputs<'_, T, S> {
@@ -100,7 +100,7 @@ impl<T: Real, S: Simd> NullaryFnOnce for PullInputs<'_, T, S> {
             self.transposed,
             self.bars,
             self.afresh,
-            self.ahead,
+            self.prefetch,
         );
     }
 }
@@ -111,7 +111,7 @@ pub(super) struct PullWeights<'a, 'b, T, S> {
     /// One tile or two: what went into the layer, and the cotangents of its gates.
     pub(super) tiles: &'a [(Inputs<'a, T>, &'a [Gates<T>; TILE])],
     pub(super) bar: &'a mut Cell<T>,
-    pub(super) ahead: &'a mut Ahead<'b, T>,
+    pub(super) prefetch: &'a mut Prefetch<'b, T>,
 }
 
 impl<T: Real, S: Simd> NullaryFnOnce for PullWeights<'_, '_, T, S> {
@@ -136,7 +136,7 @@ impl<T: Real, S: Simd> NullaryFnOnce for PullWeights<'_, '_, T, S> {
                 self.simd,
                 &tiles[..self.tiles.len().min(2)],
                 bar,
-                self.ahead,
+                self.prefetch,
             );
         }
     }

@@ -1,4 +1,4 @@
-//! What a training brings down: f along the runs, or its logarithm.
+//! Loss of a training: f along the runs, or its logarithm.
 //!
 //! The mean of f is that of its first few values, which are a million times larger than the rest: a network that is trained on it does
 //! not learn to go on. The logarithm asks for the same factor at every step. Its gradient is that of a sum with the
@@ -6,7 +6,7 @@
 
 use crate::linalg::Real;
 
-/// What is added up over the steps of a run.
+/// Term summed over the steps of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loss {
     /// f(x_k), as published.

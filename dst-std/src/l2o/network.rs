@@ -2,24 +2,24 @@
 
 use pulp::Simd;
 
+use super::architecture::{Weights, WeightsBar};
 use super::gates::Above;
 use super::kernel::{HIDDEN, TILE, WIDTH, add_scaled, dot, transpose};
 use super::layer::{Deactivate, PullInputs, PullWeights, Run};
-use super::model::{Weights, WeightsBar};
-use super::workshop::{Memory, Workbench, Workshop};
-use crate::linalg::{Ahead, Real};
+use super::scratch::{Memory, NetworkScratch, TileScratch};
+use crate::linalg::{Prefetch, Real};
 
-/// Where a pass over all tiles leaves, or finds, what the network computed.
+/// Storage of the values that a pass over all tiles computes, or reads back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Page(usize),
     Nowhere,
 }
 
-/// The network at work: weights and workshop.
+/// A network with its weights and its scratch.
 pub(super) struct Network<'a, T> {
     weights: Weights<'a, T>,
-    shop: &'a mut Workshop<T>,
+    scratch: &'a mut NetworkScratch<T>,
     place: Place,
     /// Is it on the way back?
     back: bool,
@@ -27,23 +27,27 @@ pub(super) struct Network<'a, T> {
 
 impl<'a, T: Real> Network<'a, T> {
     /// For a forward pass at step t. Also returns a number that tells this evaluation from others.
-    pub(super) fn forwards(weights: Weights<'a, T>, shop: &'a mut Workshop<T>, t: T) -> (Self, T) {
+    pub(super) fn forwards(
+        weights: Weights<'a, T>,
+        scratch: &'a mut NetworkScratch<T>,
+        t: T,
+    ) -> (Self, T) {
         // Whole numbers up to this are exact in single precision. A page does not live that long.
-        let next = shop.stamp + T::ONE;
-        shop.stamp = if next < T::from_f64(1e7) {
+        let next = scratch.stamp + T::ONE;
+        scratch.stamp = if next < T::from_f64(1e7) {
             next
         } else {
             T::ONE
         };
-        let place = shop.page(t).map_or(Place::Nowhere, Place::Page);
+        let place = scratch.page(t).map_or(Place::Nowhere, Place::Page);
         if let Place::Page(page) = place {
-            shop.stamps[page] = shop.stamp;
+            scratch.stamps[page] = scratch.stamp;
         }
-        let stamp = shop.stamp;
+        let stamp = scratch.stamp;
         (
             Self {
                 weights,
-                shop,
+                scratch,
                 place,
                 back: false,
             },
@@ -54,17 +58,19 @@ impl<'a, T: Real> Network<'a, T> {
     /// For the transpose at step t of the evaluation with this number.
     pub(super) fn backwards(
         weights: Weights<'a, T>,
-        shop: &'a mut Workshop<T>,
+        scratch: &'a mut NetworkScratch<T>,
         t: T,
         stamp: T,
     ) -> Self {
-        let page = shop.page(t).filter(|&page| shop.stamps[page] == stamp);
-        for (bar, from) in shop.bench.bars.iter_mut().zip(&weights.cells) {
+        let page = scratch
+            .page(t)
+            .filter(|&page| scratch.stamps[page] == stamp);
+        for (bar, from) in scratch.tile.bars.iter_mut().zip(&weights.cells) {
             bar.clear(from.input.len());
         }
         Self {
             weights,
-            shop,
+            scratch,
             place: page.map_or(Place::Nowhere, Place::Page),
             back: true,
         }
@@ -74,12 +80,12 @@ impl<'a, T: Real> Network<'a, T> {
     /// much less than to transpose. On the way back not even that, if they have not changed since the page was written.
     #[inline(always)]
     pub(super) fn follow(&mut self) {
-        let Workshop {
-            bench,
+        let NetworkScratch {
+            tile,
             version,
             versions,
             ..
-        } = &mut *self.shop;
+        } = &mut *self.scratch;
         let written = match self.place {
             Place::Page(page) => versions.get_mut(page),
             Place::Nowhere => None,
@@ -87,9 +93,9 @@ impl<'a, T: Real> Network<'a, T> {
         if self.back && written.as_deref() == Some(version) {
             return;
         }
-        let Workbench {
+        let TileScratch {
             cells, transposed, ..
-        } = bench;
+        } = tile;
         for ((cell, to), from) in cells.iter_mut().zip(transposed).zip(&self.weights.cells) {
             if !cell.holds(from) {
                 cell.copy(from);
@@ -116,13 +122,13 @@ impl<'a, T: Real> Network<'a, T> {
         memory: &Memory<T>,
         next: &mut Memory<T>,
     ) -> [T; TILE] {
-        let shop = &mut *self.shop;
+        let scratch = &mut *self.scratch;
         let (trace, next_trace) = match self.place {
             Place::Page(page) => {
-                let (head, tail) = shop.pages.split_at_mut(page * shop.tiles + tile + 1);
-                (&mut head[page * shop.tiles + tile], tail.first())
+                let (head, tail) = scratch.pages.split_at_mut(page * scratch.tiles + tile + 1);
+                (&mut head[page * scratch.tiles + tile], tail.first())
             }
-            Place::Nowhere => (&mut shop.trace, None),
+            Place::Nowhere => (&mut scratch.trace, None),
         };
         for (entry, features) in trace.entry.iter_mut().zip(features) {
             if let [first, second, bias] = self.weights.embedding {
@@ -137,18 +143,18 @@ impl<'a, T: Real> Network<'a, T> {
         let [h0, c0, h1, c1] = memory;
         let [h0_next, c0_next, h1_next, c1_next] = next;
         let [first, second] = &mut trace.layers;
-        let Workbench {
+        let TileScratch {
             cells: [first_cell, second_cell],
             gates,
             ..
-        } = &mut shop.bench;
+        } = &mut scratch.tile;
         simd.vectorize(Run {
             simd,
             cell: first_cell,
             inputs: [&trace.entry, h0],
             gates,
             trace: first,
-            ahead: second.ahead(),
+            prefetch: second.prefetch(),
             c: c0,
             next: (h0_next, c0_next),
         });
@@ -158,7 +164,7 @@ impl<'a, T: Real> Network<'a, T> {
             inputs: [h0_next, h1],
             gates,
             trace: second,
-            ahead: next_trace.map_or(Ahead::NOTHING, |trace| trace.layers[0].ahead()),
+            prefetch: next_trace.map_or(Prefetch::NOTHING, |trace| trace.layers[0].prefetch()),
             c: c1,
             next: (h1_next, c1_next),
         });
@@ -178,11 +184,11 @@ impl<'a, T: Real> Network<'a, T> {
         memory: &Memory<T>,
     ) -> [T; TILE] {
         match self.place {
-            Place::Page(page) => self.shop.pages[page * self.shop.tiles + tile].out,
+            Place::Page(page) => self.scratch.pages[page * self.scratch.tiles + tile].out,
             Place::Nowhere => {
-                let mut next = self.shop.bench.memory;
+                let mut next = self.scratch.tile.memory;
                 let out = self.forward(simd, tile, features, memory, &mut next);
-                self.shop.bench.memory = next;
+                self.scratch.tile.memory = next;
                 out
             }
         }
@@ -201,14 +207,14 @@ impl<'a, T: Real> Network<'a, T> {
         (memory_bar, bar): (&mut Memory<T>, &mut WeightsBar<'_, T>),
         (afresh, wants_features): (bool, bool),
     ) -> [[T; 2]; TILE] {
-        let shop = &mut *self.shop;
+        let scratch = &mut *self.scratch;
         // Tiles go in pairs, where what they leave behind is kept; the weights are left to the second one.
         let (traces, here, second_of_pair) = match self.place {
             Place::Page(page) => {
-                let traces = &shop.pages[page * shop.tiles..][..shop.tiles];
+                let traces = &scratch.pages[page * scratch.tiles..][..scratch.tiles];
                 (traces, tile, tile & 1)
             }
-            Place::Nowhere => (std::slice::from_ref(&shop.trace), 0, 0),
+            Place::Nowhere => (std::slice::from_ref(&scratch.trace), 0, 0),
         };
         let trace = &traces[here];
         let [_, c0, _, c1] = &memories[tile];
@@ -218,14 +224,14 @@ impl<'a, T: Real> Network<'a, T> {
         for &out_bar in out_bar {
             bar.out_bias[0] += out_bar;
         }
-        let Workbench {
+        let TileScratch {
             bars: [first_bars, second_bars],
             transposed: [first_transposed, second_transposed],
             between,
             gate_bars,
             inputs_bar,
             ..
-        } = &mut shop.bench;
+        } = &mut scratch.tile;
         let [first_gate_bars, second_gate_bars] = &mut gate_bars[second_of_pair];
         simd.vectorize(Deactivate {
             simd,
@@ -248,7 +254,7 @@ impl<'a, T: Real> Network<'a, T> {
             transposed: second_transposed,
             bars: (inputs_bar, h1_bar),
             afresh,
-            ahead: first.ahead(),
+            prefetch: first.prefetch(),
         });
         simd.vectorize(Deactivate {
             simd,
@@ -271,7 +277,7 @@ impl<'a, T: Real> Network<'a, T> {
             transposed: first_transposed,
             bars: (inputs_bar, h0_bar),
             afresh,
-            ahead: next_trace.map_or(Ahead::NOTHING, |trace| trace.layers[1].ahead()),
+            prefetch: next_trace.map_or(Prefetch::NOTHING, |trace| trace.layers[1].prefetch()),
         });
         let single = self.place == Place::Nowhere || tile + 1 == memories.len();
         if single || second_of_pair == 1 {
@@ -279,7 +285,7 @@ impl<'a, T: Real> Network<'a, T> {
                 let next = memories.get(tile + by).map_or(&[][..], |next| next);
                 next.as_flattened().as_flattened()
             };
-            let mut ahead = Ahead::of([next(1), next(2)]);
+            let mut prefetch = Prefetch::of([next(1), next(2)]);
             let first_of_pair = [here, tile].map(|number| number - second_of_pair);
             let pair = |layer: usize| {
                 [0, second_of_pair].map(|p| {
@@ -294,7 +300,7 @@ impl<'a, T: Real> Network<'a, T> {
                     simd,
                     tiles: &pair(layer)[..=second_of_pair],
                     bar,
-                    ahead: &mut ahead,
+                    prefetch: &mut prefetch,
                 });
             }
         }
@@ -336,7 +342,7 @@ impl<'a, T: Real> Network<'a, T> {
     /// Adds the cotangents of the layers, gathered over all tiles, to those of θ.
     #[inline(always)]
     pub(super) fn finish(self, bar: &mut WeightsBar<'_, T>) {
-        for (from, to) in self.shop.bench.bars.iter().zip(&mut bar.cells) {
+        for (from, to) in self.scratch.tile.bars.iter().zip(&mut bar.cells) {
             from.add_to(to);
         }
     }

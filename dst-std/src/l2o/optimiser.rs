@@ -14,12 +14,12 @@ use std::cell::RefCell;
 use dst_core::{Bar, Cost, Dims, Objective, Point, Reading, Seed, System};
 use pulp::Arch;
 
+use super::architecture::Architecture;
 use super::features::Features;
 use super::kernel::{TILE, WIDTH};
-use super::model::Model;
 use super::network::Network;
 use super::passes::{Backward, Finite, Forward, State};
-use super::workshop::{Memory, Workshop};
+use super::scratch::{Memory, NetworkScratch};
 use crate::linalg::Real;
 
 /// Numbers that the network remembers of a tile of coordinates.
@@ -39,25 +39,30 @@ pub enum Feed {
 
 /// A learned optimiser at work on one objective.
 pub struct Optimiser<'w, O, T> {
-    model: Model,
+    model: Architecture,
     objective: O,
     feed: Feed,
     /// From this step on it rests: x⁺ = x.
     end: T,
     /// The transpose takes this step as given: x⁺ = x + a constant.
     given: T,
-    workshop: RefCell<&'w mut Workshop<T>>,
+    scratch: RefCell<&'w mut NetworkScratch<T>>,
 }
 
 impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
     /// This model on this objective.
     ///
     /// # Panics
-    /// If the workshop has pages for another number of variables.
-    pub fn new(model: Model, objective: O, feed: Feed, workshop: &'w mut Workshop<T>) -> Self {
+    /// If the scratch has pages for another number of variables.
+    pub fn new(
+        model: Architecture,
+        objective: O,
+        feed: Feed,
+        scratch: &'w mut NetworkScratch<T>,
+    ) -> Self {
         assert!(
-            workshop.fits(objective.dim()),
-            "a workshop for the variables of the objective"
+            scratch.fits(objective.dim()),
+            "a scratch for the variables of the objective"
         );
         Self {
             model,
@@ -65,7 +70,7 @@ impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
             feed,
             end: T::MAX,
             given: T::MAX,
-            workshop: RefCell::new(workshop),
+            scratch: RefCell::new(scratch),
         }
     }
 
@@ -89,12 +94,12 @@ impl<'w, T: Real, O: Objective<T>> Optimiser<'w, O, T> {
     /// Vectors of the length of x in the state.
     const fn vectors(&self) -> usize {
         match self.model {
-            Model::Dm => 1,
-            Model::RnnProp => 3,
+            Architecture::Dm => 1,
+            Architecture::RnnProp => 3,
         }
     }
 
-    /// Where x is in the state.
+    /// Range of x in the state.
     pub fn x_range(&self) -> std::ops::Range<usize> {
         let remembered = self.remembered();
         remembered..remembered + self.objective.dim()
@@ -195,9 +200,9 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
         }
         let next = self.split_mut(next);
         *next.w = f;
-        let mut workshop = self.workshop.borrow_mut();
+        let mut buffers = self.scratch.borrow_mut();
         let weights = self.model.weights_of(at.theta);
-        let (network, number) = Network::forwards(weights, &mut workshop, at.t);
+        let (network, number) = Network::forwards(weights, &mut buffers, at.t);
         stamp[0] = number;
         Arch::new().dispatch(Forward {
             features: Features::new(self.model, at.t),
@@ -301,11 +306,11 @@ impl<T: Real, O: Objective<T>> Optimiser<'_, O, T> {
         }
         let full = if self.feed == Feed::Full { g.len() } else { 0 };
         let (g_bar, scratch) = scratch.split_at_mut(full);
-        let mut workshop = self.workshop.borrow_mut();
+        let mut buffers = self.scratch.borrow_mut();
         let weights = self.model.weights_of(at.theta);
         Arch::new().dispatch(Backward {
             features: Features::new(self.model, at.t),
-            network: Network::backwards(weights, &mut workshop, at.t, stamp[0]),
+            network: Network::backwards(weights, &mut buffers, at.t, stamp[0]),
             g,
             at: here,
             next_bar,

@@ -2,11 +2,11 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::architecture::{Architecture, WeightsBar};
 use super::features::{DM_BATCH, Features, step};
 use super::kernel::TILE;
-use super::model::{Model, WeightsBar};
 use super::network::Network;
-use super::workshop::Memory;
+use super::scratch::Memory;
 use crate::linalg::Real;
 
 /// A state, or its cotangent, taken apart.
@@ -80,7 +80,7 @@ pub(super) struct Backward<'a, T> {
     /// Is what is in `bar` of the memories to be forgotten?
     pub(super) afresh: bool,
     pub(super) theta_bar: WeightsBar<'a, T>,
-    /// Where the cotangent of the gradient goes; empty if it is detached.
+    /// Cotangent of the gradient; empty if it is detached.
     pub(super) g_bar: &'a mut [T],
 }
 
@@ -126,7 +126,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
             }
             let g_bar = tile_mut(g_bar, first);
             match features.model {
-                Model::Dm => {
+                Architecture::Dm => {
                     for (to, bar) in x_bar.iter_mut().zip(&features_bar) {
                         *to += bar[1];
                     }
@@ -134,7 +134,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
                         *to = T::from_f64(1.0 / DM_BATCH) * bar[0];
                     }
                 }
-                Model::RnnProp => {
+                Architecture::RnnProp => {
                     let bars = tile_mut(bar.m, first)
                         .iter_mut()
                         .zip(tile_mut(bar.v, first));

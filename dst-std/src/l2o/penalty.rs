@@ -7,7 +7,7 @@
 
 use crate::linalg::Real;
 
-/// What is added to the loss.
+/// Term added to the loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Penalty {
     /// Nothing.
@@ -70,7 +70,7 @@ impl<T: Real> Term<T> {
     }
 }
 
-/// What a penalty finds in a piece of a run.
+/// Result of a penalty on a segment of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found<T> {
     /// No stop yet.

@@ -4,39 +4,39 @@ use std::sync::Mutex;
 
 use dst_core::{Error, HeapMemory, Map, Objective, System};
 
-use super::adam::Adam;
-use super::model::Model;
+use super::architecture::Architecture;
 use super::optimiser::{Feed, Optimiser};
+use super::scratch::NetworkScratch;
 use super::task::{Family, Task};
-use super::workshop::Workshop;
+use crate::adam::Adam;
 use crate::linalg::Real;
-use crate::linalg::threads::each;
+use crate::parallel::each;
 
-/// Where runs are made: memory for as many at a time as there are threads.
+/// Runs of a network, with memory for one run per thread.
 pub(super) struct Runner<T> {
-    model: Model,
+    model: Architecture,
     family: Family,
     steps: usize,
-    desks: Mutex<Vec<Desk<T>>>,
+    workers: Mutex<Vec<RunWorker<T>>>,
 }
 
-struct Desk<T> {
+struct RunWorker<T> {
     task: Task<T>,
-    workshop: Box<Workshop<T>>,
+    scratch: Box<NetworkScratch<T>>,
     memory: HeapMemory<T>,
     state: Vec<T>,
 }
 
-impl<T: Real> Desk<T> {
-    fn new(model: Model, family: Family) -> Self {
+impl<T: Real> RunWorker<T> {
+    fn new(model: Architecture, family: Family) -> Self {
         let task = Task::new(family);
-        let mut workshop = Workshop::new(family.dim, 0);
-        let optimiser = Optimiser::new(model, &task, Feed::Detached, &mut workshop);
+        let mut scratch = NetworkScratch::new(family.dim, 0);
+        let optimiser = Optimiser::new(model, &task, Feed::Detached, &mut scratch);
         let memory = HeapMemory::new(&Map.until(-T::MAX), &optimiser, 0);
         let state = vec![T::ZERO; optimiser.dims().states];
         Self {
             task,
-            workshop,
+            scratch,
             memory,
             state,
         }
@@ -45,12 +45,12 @@ impl<T: Real> Desk<T> {
 
 impl<T: Real> Runner<T> {
     /// For runs of so many steps on problems of this family, from x = 0.
-    pub(super) fn new(model: Model, family: Family, steps: usize) -> Self {
+    pub(super) fn new(model: Architecture, family: Family, steps: usize) -> Self {
         Self {
             model,
             family,
             steps,
-            desks: Mutex::new(Vec::new()),
+            workers: Mutex::new(Vec::new()),
         }
     }
 
@@ -59,35 +59,35 @@ impl<T: Real> Runner<T> {
     pub(super) fn learned(&self, theta: &[T], set: u64, values: &mut [T]) {
         let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(self.steps + 1).collect();
         each(&mut runs, &|index, values| {
-            let mut desk = self.take();
-            desk.task.draw(set, index);
-            if self.run(theta, &mut desk, values).is_err() {
+            let mut worker = self.take();
+            worker.task.draw(set, index);
+            if self.run(theta, &mut worker, values).is_err() {
                 let known = values.iter().position(|f| !f.is_finite());
                 values[known.unwrap_or(0)..].fill(T::INFINITY);
             }
-            self.give(desk);
+            self.give(worker);
         });
     }
 
-    /// A desk that is free, or a new one: there will be as many as threads.
-    fn take(&self) -> Desk<T> {
-        let desk = self.desks.lock().expect("no thread panics").pop();
-        desk.unwrap_or_else(|| Desk::new(self.model, self.family))
+    /// Takes a free worker, or makes one: there will be as many as threads.
+    fn take(&self) -> RunWorker<T> {
+        let worker = self.workers.lock().expect("no thread panics").pop();
+        worker.unwrap_or_else(|| RunWorker::new(self.model, self.family))
     }
 
-    fn give(&self, desk: Desk<T>) {
-        self.desks.lock().expect("no thread panics").push(desk);
+    fn give(&self, worker: RunWorker<T>) {
+        self.workers.lock().expect("no thread panics").push(worker);
     }
 
-    fn run(&self, theta: &[T], desk: &mut Desk<T>, values: &mut [T]) -> Result<(), Error> {
+    fn run(&self, theta: &[T], worker: &mut RunWorker<T>, values: &mut [T]) -> Result<(), Error> {
         values.fill(T::INFINITY);
-        let Desk {
+        let RunWorker {
             task,
-            workshop,
+            scratch,
             memory,
             state,
-        } = desk;
-        let optimiser = Optimiser::new(self.model, &*task, Feed::Detached, workshop);
+        } = worker;
+        let optimiser = Optimiser::new(self.model, &*task, Feed::Detached, scratch);
         let x0 = vec![T::ZERO; self.family.dim];
         optimiser.start(&x0, state);
         let plan = Map.until(-T::MAX).at_most(self.steps);

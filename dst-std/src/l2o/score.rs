@@ -1,4 +1,4 @@
-//! What a set of runs is worth: f along the way, when the stop test fires, and what f is there.
+//! Scores of a set of runs: f along the way, the iteration at which the stop test fires, and f there.
 //!
 //! The test f(x_{k−1}) − f(x_k) ≤ ε also fires when f *rises*, and a method that stands still meets it at once. So a stopping
 //! iteration never stands alone here: f at the stop and the share of rises come with it. Values of f are told above inf f,
@@ -12,9 +12,9 @@ use crate::linalg::Real;
 /// Levels above inf f to which steps are counted.
 pub const LEVELS: [f64; 3] = [1e-3, 1e-4, 1e-5];
 
-/// The worth of a method on a set of problems.
+/// Score of a method on a set of problems.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Score {
+pub struct MethodScore {
     /// Its name.
     pub name: String,
     /// Mean of f after k steps, k = 0, 1, …
@@ -45,12 +45,12 @@ fn stop<T: Real>(values: &[T]) -> Option<usize> {
 }
 
 /// f along a run, and inf f.
-struct Run<'a, T> {
+struct Values<'a, T> {
     values: &'a [T],
     least: f64,
 }
 
-impl<T: Real> Run<'_, T> {
+impl<T: Real> Values<'_, T> {
     /// f(x_k) − inf f
     fn f(&self, k: usize) -> f64 {
         self.values[k].to_f64() - self.least
@@ -75,20 +75,20 @@ fn median_of(mut values: Vec<f64>, of: usize) -> Option<f64> {
     quantile(&values, of, 0.5)
 }
 
-impl Score {
+impl MethodScore {
     /// From runs of equal length, one behind the other, and inf f of the problem of each.
     ///
     /// # Panics
     /// If `len` is zero.
     pub fn new<T: Real>(name: impl Into<String>, values: &[T], len: usize, least: &[f64]) -> Self {
-        let runs: Vec<Run<'_, T>> = values
+        let runs: Vec<Values<'_, T>> = values
             .chunks_exact(len)
             .zip(least)
-            .map(|(values, &least)| Run { values, least })
+            .map(|(values, &least)| Values { values, least })
             .collect();
         let count = runs.len();
         let mean = |k: usize| runs.iter().map(|run| run.f(k)).sum::<f64>() / count as f64;
-        let stops: Vec<(usize, &Run<'_, T>)> = runs
+        let stops: Vec<(usize, &Values<'_, T>)> = runs
             .iter()
             .filter_map(|run| Some((stop(run.values)?, run)))
             .collect();
@@ -97,11 +97,11 @@ impl Score {
         let at_stop: Vec<f64> = stops.iter().map(|&(n, run)| run.f(n)).collect();
         let rises = stops
             .iter()
-            .filter(|&&(n, Run { values, .. })| values[n] > values[n - 1] || values[n].is_nan())
+            .filter(|&&(n, Values { values, .. })| values[n] > values[n - 1] || values[n].is_nan())
             .count();
         let some = |value: f64| (!stops.is_empty()).then_some(value / stops.len() as f64);
         let steps_to = LEVELS.map(|level| {
-            let first = |run: &Run<'_, T>| (0..len).position(|k| run.f(k) <= level);
+            let first = |run: &Values<'_, T>| (0..len).position(|k| run.f(k) <= level);
             let steps = runs.iter().filter_map(first).map(|k| k as f64).collect();
             median_of(steps, count)
         });
@@ -152,7 +152,7 @@ mod tests {
         ];
         let stops: Vec<_> = runs.iter().map(|run| stop(run)).collect();
         assert_eq!(stops, [Some(3), Some(1), None, Some(2)]);
-        let score = Score::new("some", runs[..3].as_flattened(), 5, &[0.0; 3]);
+        let score = MethodScore::new("some", runs[..3].as_flattened(), 5, &[0.0; 3]);
         assert_eq!(score.stop_quartiles, [Some(2.0), Some(3.0), None]);
         assert_eq!(
             (score.stop_mean, score.stopped, score.rises),
@@ -160,7 +160,7 @@ mod tests {
         );
         assert_eq!(score.f_at_stop, [Some(1.00025), Some(1.00025)]);
         assert_eq!(score.steps_to, [None; 3]);
-        let above = Score::new("same", runs[..3].as_flattened(), 5, &[0.0, 0.5, 0.2]);
+        let above = MethodScore::new("same", runs[..3].as_flattened(), 5, &[0.0, 0.5, 0.2]);
         assert_eq!(above.stop_quartiles, score.stop_quartiles);
         assert_eq!(above.f_at_stop, [Some(0.75025); 2]);
         assert_eq!(above.steps_to, [Some(2.0), Some(4.0), Some(4.0)]);

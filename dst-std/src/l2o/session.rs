@@ -5,11 +5,11 @@
 
 use std::fmt::Write;
 
-use super::adam::Adam;
 use super::penalty::Penalty;
 use super::runs::Runner;
 use super::training::{Recipe, Trainer};
 use super::weights::{Notes, Trained, bytes_of, file_of, numbers_of, open};
+use crate::adam::Adam;
 
 /// Sets of problems: number `step` of seed s trains, others validate and test. No set serves two purposes.
 const SETS_PER_SEED: u64 = 100_000;
@@ -23,8 +23,8 @@ const INITIAL: u64 = 2000;
 
 /// A training to be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Course {
-    /// How a step is made.
+pub struct TrainingPlan {
+    /// Settings of a step.
     pub recipe: Recipe,
     /// Of weights and problems.
     pub seed: u64,
@@ -38,8 +38,8 @@ pub struct Course {
 
 /// A training under way.
 pub struct Session {
-    course: Course,
-    /// What it began from: random weights, or a digest of others.
+    plan: TrainingPlan,
+    /// Initial weights: random, or a digest of others.
     start: String,
     trainer: Trainer<f32>,
     done: usize,
@@ -53,9 +53,9 @@ pub struct Session {
     least: Vec<f32>,
 }
 
-/// What a step brought.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line {
+pub struct SessionStep {
     /// Steps done.
     pub step: usize,
     /// The sum of the losses of the segments.
@@ -91,22 +91,22 @@ fn digest<'a>(vectors: impl IntoIterator<Item = &'a [u8]>, notes: &'a Notes) -> 
 
 impl Session {
     /// From random weights.
-    pub fn new(course: Course) -> Self {
-        let stream = INITIAL.wrapping_add(course.seed);
-        let theta = course.recipe.model.initial(stream, |tensor| tensor.spread);
+    pub fn new(plan: TrainingPlan) -> Self {
+        let stream = INITIAL.wrapping_add(plan.seed);
+        let theta = plan.recipe.model.initial(stream, |tensor| tensor.spread);
         Self {
             start: RANDOM.to_owned(),
-            ..Self::from_weights(course, theta)
+            ..Self::from_weights(plan, theta)
         }
     }
 
-    /// What a training that begins from these weights calls its beginning.
+    /// Digest of the weights that a training begins from.
     pub fn start_of(theta: &[f32]) -> String {
         let bytes = bytes_of(theta.iter().copied());
         digest([bytes.as_slice()], &Notes::new())
     }
 
-    /// What it began from, as [`start_of`](Self::start_of) tells.
+    /// Digest of the initial weights, by [`start_of`](Self::start_of), or "random".
     pub fn start(&self) -> &str {
         &self.start
     }
@@ -115,15 +115,15 @@ impl Session {
     ///
     /// # Panics
     /// If θ does not have the length of the model.
-    pub fn from_weights(course: Course, theta: Vec<f32>) -> Self {
-        let Course { recipe, .. } = course;
+    pub fn from_weights(plan: TrainingPlan, theta: Vec<f32>) -> Self {
+        let TrainingPlan { recipe, .. } = plan;
         let least = |index| {
             let wanted = recipe.loss.counts_from_infimum();
             let least = wanted.then(|| recipe.family.infimum(VALIDATION, index));
             least.unwrap_or(0.0) as f32
         };
         Self {
-            course,
+            plan,
             start: Self::start_of(&theta),
             best: theta.clone(),
             trainer: Trainer::new(recipe, theta),
@@ -132,8 +132,8 @@ impl Session {
             best_step: 0,
             log: HEADER.to_owned(),
             validator: Runner::new(recipe.model, recipe.family, recipe.horizon()),
-            values: vec![0.0; course.validation_problems * (recipe.horizon() + 1)],
-            least: (0..course.validation_problems).map(least).collect(),
+            values: vec![0.0; plan.validation_problems * (recipe.horizon() + 1)],
+            least: (0..plan.validation_problems).map(least).collect(),
         }
     }
 
@@ -142,20 +142,20 @@ impl Session {
         self.done
     }
 
-    /// Is nothing left to do?
+    /// True if all steps are done.
     pub fn is_finished(&self) -> bool {
-        self.done >= self.course.steps
+        self.done >= self.plan.steps
     }
 
-    /// Has a validation chosen weights, or are the best still those of the beginning?
+    /// True if a validation has chosen weights.
     pub fn has_chosen(&self) -> bool {
         self.best_step > 0
     }
 
     /// One step, and a validation if it is time. On an error (numbers that are not finite) the best weights so far remain.
-    pub fn step(&mut self) -> Result<Line, String> {
+    pub fn step(&mut self) -> Result<SessionStep, String> {
         let set = self
-            .course
+            .plan
             .seed
             .wrapping_mul(SETS_PER_SEED)
             .wrapping_add(self.done as u64);
@@ -179,7 +179,7 @@ impl Session {
         );
         self.done += 1;
         let mut validation = f64::NAN;
-        if self.done.is_multiple_of(self.course.validate_every) || self.is_finished() {
+        if self.done.is_multiple_of(self.plan.validate_every) || self.is_finished() {
             validation = self.validate();
             if validation < self.best_validation {
                 self.best_validation = validation;
@@ -190,7 +190,7 @@ impl Session {
         } else {
             self.log.push_str(",\n");
         }
-        Ok(Line {
+        Ok(SessionStep {
             step: self.done,
             loss,
             validation,
@@ -201,15 +201,15 @@ impl Session {
     fn validate(&mut self) -> f64 {
         self.validator
             .learned(&self.trainer.theta, VALIDATION, &mut self.values);
-        let Recipe { loss, .. } = self.course.recipe;
-        let run = self.course.recipe.horizon() + 1;
+        let Recipe { loss, .. } = self.plan.recipe;
+        let run = self.plan.recipe.horizon() + 1;
         let runs = self.values.chunks_exact(run).zip(&self.least);
         let of_run = |(values, &least): (&[f32], &f32)| -> f64 {
             let losses = values[1..].iter().map(|&f| loss.of(f, least));
             losses.map(f64::from).sum()
         };
         let sum: f64 = runs.map(of_run).sum();
-        sum / (self.course.validation_problems * (run - 1)).max(1) as f64
+        sum / (self.plan.validation_problems * (run - 1)).max(1) as f64
     }
 
     /// The best weights by validation, and how they came about.
@@ -221,7 +221,7 @@ impl Session {
             format!("{:e}", self.best_validation),
         );
         Trained {
-            model: self.course.recipe.model,
+            model: self.plan.recipe.model,
             theta: self.best.clone(),
             notes,
         }
@@ -232,9 +232,9 @@ impl Session {
         &self.log
     }
 
-    /// What identifies the training.
+    /// Notes that identify the training.
     fn notes(&self) -> Notes {
-        let Course { recipe, seed, .. } = self.course;
+        let TrainingPlan { recipe, seed, .. } = self.plan;
         let penalty = match recipe.penalty {
             Penalty::None => "none".to_owned(),
             Penalty::Literal { weight } => format!("literal {weight}"),
@@ -288,14 +288,14 @@ impl Session {
     }
 
     /// Goes on from the content of such a file. The error is a sentence without a subject.
-    pub fn resume(course: Course, bytes: &[u8]) -> Result<Self, String> {
+    pub fn resume(plan: TrainingPlan, bytes: &[u8]) -> Result<Self, String> {
         let (file, mut notes) = open(bytes)?;
         let there = notes.remove(DIGEST).ok_or("is no checkpoint of dst")?;
         let tensors = VECTORS.map(|name| file.tensor(name).map_or(&[][..], |view| view.data()));
         if there != digest(tensors, &notes) {
             return Err("is damaged: its digest is that of another content".to_owned());
         }
-        let mut session = Self::new(course);
+        let mut session = Self::new(plan);
         if let Some(start) = notes.get(START) {
             session.start.clone_from(start);
         }
@@ -348,7 +348,7 @@ impl Session {
 
     fn may_follow(&self, penalty: Option<&String>, done: Option<&String>) -> bool {
         let done: Option<usize> = done.and_then(|done| done.parse().ok());
-        self.course.recipe.penalty.warm_up().is_some_and(|from| {
+        self.plan.recipe.penalty.warm_up().is_some_and(|from| {
             penalty.is_some_and(|penalty| penalty == "none")
                 && done.is_some_and(|done| done <= from)
         })

@@ -9,11 +9,11 @@
 use dst_core::Objective;
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::data::random::{fill_normals_from, normal, uniform};
 use crate::linalg::{Real, largest_eigenvalue};
 use crate::problems::minimise;
+use crate::random::{fill_normals_from, normal, uniform};
 
-/// What problems are like.
+/// Size and scale of problems.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Family {
     /// Variables, d.

@@ -10,28 +10,28 @@ use std::sync::Mutex;
 
 use dst_core::{Error, HeapMemory, Map, Reading, Seeds, System};
 
-use super::adam::Adam;
+use super::architecture::Architecture;
 use super::loss::Loss;
-use super::model::Model;
 use super::optimiser::{self, Feed, Optimiser};
 use super::penalty::{Found, Penalty};
+use super::scratch::{self, NetworkScratch};
 use super::task::{Family, Task};
-use super::workshop::{self, Workshop};
+use crate::adam::Adam;
 use crate::linalg::Real;
-use crate::linalg::threads::each;
+use crate::parallel::each;
 
-/// How to train.
+/// Settings of a training step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
     /// The network.
-    pub model: Model,
-    /// Is the gradient fed to it differentiated?
+    pub model: Architecture,
+    /// Treatment of the gradient that is fed to the network.
     pub feed: Feed,
-    /// What is brought down.
+    /// Loss to minimise.
     pub loss: Loss,
-    /// What is added to it.
+    /// Term added to the loss.
     pub penalty: Penalty,
-    /// What the problems are like.
+    /// Size and scale of the problems.
     pub family: Family,
     /// Problems per training step.
     pub batch: usize,
@@ -45,7 +45,7 @@ pub struct Recipe {
 
 impl Recipe {
     /// The paper's sizes.
-    pub const fn paper(model: Model) -> Self {
+    pub const fn paper(model: Architecture) -> Self {
         Self {
             model,
             feed: Feed::Detached,
@@ -69,15 +69,15 @@ impl Recipe {
     pub fn bytes(&self, threads: usize) -> f64 {
         let [dim, samples] = [self.family.dim, self.family.samples].map(|n| n as f64);
         let state = optimiser::PER_VARIABLE as f64 * dim;
-        let seat = dim * samples + state + self.horizon() as f64;
-        let desk = self.steps as f64 * (state + workshop::PER_VARIABLE as f64 * dim);
-        4.0 * (self.batch as f64 * seat + threads as f64 * desk)
+        let member = dim * samples + state + self.horizon() as f64;
+        let worker = self.steps as f64 * (state + scratch::PER_VARIABLE as f64 * dim);
+        4.0 * (self.batch as f64 * member + threads as f64 * worker)
     }
 }
 
-/// What a training step did.
+/// Result of a training step.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct StepReport {
     /// The loss of each segment, without penalty.
     pub losses: Vec<f64>,
     /// Mean f at the end of the runs.
@@ -90,8 +90,8 @@ pub struct Report {
     pub mean_stop: f64,
 }
 
-/// A problem of the batch and where its run stands.
-struct Seat<T> {
+/// Problem of the batch, with the state of its run.
+struct BatchMember<T> {
     task: Task<T>,
     /// inf f, if something counts from there.
     least: T,
@@ -105,24 +105,24 @@ struct Seat<T> {
     outcome: Result<(), Error>,
 }
 
-/// What one thread needs.
-struct Desk<T> {
+/// Memory of one thread.
+struct TrainingWorker<T> {
     memory: HeapMemory<T>,
-    workshop: Box<Workshop<T>>,
+    scratch: Box<NetworkScratch<T>>,
     /// x = 0, where runs begin.
     origin: Vec<T>,
 }
 
-impl<T: Real> Desk<T> {
+impl<T: Real> TrainingWorker<T> {
     fn new(recipe: &Recipe, task: &Task<T>) -> Self {
-        let mut workshop = Workshop::new(recipe.family.dim, recipe.steps);
-        let optimiser = Optimiser::new(recipe.model, task, recipe.feed, &mut workshop);
+        let mut scratch = NetworkScratch::new(recipe.family.dim, recipe.steps);
+        let optimiser = Optimiser::new(recipe.model, task, recipe.feed, &mut scratch);
         // One slot for every state of a segment: each is written where it is kept.
         let slots = recipe.steps + 1;
         let memory = HeapMemory::with_records(&Map.until(-T::MAX), &optimiser, slots);
         Self {
             memory,
-            workshop,
+            scratch,
             origin: vec![T::ZERO; recipe.family.dim],
         }
     }
@@ -135,11 +135,11 @@ pub struct Trainer<T> {
     pub(super) theta: Vec<T>,
     /// The state of their optimiser.
     pub(super) adam: Adam<T>,
-    seats: Vec<Seat<T>>,
-    desks: Mutex<Vec<Desk<T>>>,
+    members: Vec<BatchMember<T>>,
+    workers: Mutex<Vec<TrainingWorker<T>>>,
     sum: Vec<T>,
     penalty_sum: Vec<T>,
-    report: Report,
+    report: StepReport,
 }
 
 impl<T: Real> Trainer<T> {
@@ -154,13 +154,15 @@ impl<T: Real> Trainer<T> {
             "weights of the model"
         );
         let task = Task::new(recipe.family);
-        let desk = || Desk::new(&recipe, &task);
-        let desks: Vec<Desk<T>> = (0..rayon::current_num_threads()).map(|_| desk()).collect();
-        let workshop = &mut Workshop::new(recipe.family.dim, 0);
-        let states = Optimiser::new(recipe.model, &task, recipe.feed, workshop)
+        let worker = || TrainingWorker::new(&recipe, &task);
+        let workers: Vec<TrainingWorker<T>> = (0..rayon::current_num_threads())
+            .map(|_| worker())
+            .collect();
+        let scratch = &mut NetworkScratch::new(recipe.family.dim, 0);
+        let states = Optimiser::new(recipe.model, &task, recipe.feed, scratch)
             .dims()
             .states;
-        let seat = || Seat {
+        let member = || BatchMember {
             task: task.clone(),
             least: T::ZERO,
             state: vec![T::ZERO; states],
@@ -174,13 +176,13 @@ impl<T: Real> Trainer<T> {
         Self {
             recipe,
             adam: Adam::new(theta.len()),
-            seats: (0..recipe.batch).map(|_| seat()).collect(),
-            desks: Mutex::new(desks),
+            members: (0..recipe.batch).map(|_| member()).collect(),
+            workers: Mutex::new(workers),
             sum: vec![T::ZERO; theta.len()],
             penalty_sum: vec![T::ZERO; theta.len()],
-            report: Report {
+            report: StepReport {
                 losses: Vec::with_capacity(recipe.segments),
-                ..Report::default()
+                ..StepReport::default()
             },
             theta,
         }
@@ -200,17 +202,17 @@ impl<T: Real> Trainer<T> {
             ..
         } = self.recipe;
         let from_infimum = loss.counts_from_infimum() || penalty.warm_up().is_some();
-        each(&mut self.seats, &|index, seat| {
-            seat.task.draw(set, index);
+        each(&mut self.members, &|index, member| {
+            member.task.draw(set, index);
             if from_infimum {
-                seat.least = T::from_f64(family.infimum(set, index));
+                member.least = T::from_f64(family.infimum(set, index));
             }
         });
     }
 
     /// One training step on the problems drawn; `number` counts the steps, for penalties that begin later. On an error (a
     /// number that is not finite) the weights are those of the last segment that went well.
-    pub fn step(&mut self, number: usize) -> Result<&Report, Error> {
+    pub fn step(&mut self, number: usize) -> Result<&StepReport, Error> {
         let recipe = self.recipe;
         let penalty = match recipe.penalty {
             penalty if penalty.warm_up().is_some_and(|from| number < from) => Penalty::None,
@@ -227,30 +229,31 @@ impl<T: Real> Trainer<T> {
                 theta: &self.theta,
                 first: segment * recipe.steps,
             };
-            each(&mut self.seats, &|_, seat| {
-                let desk = self.desks.lock().expect("no thread panics").pop();
+            each(&mut self.members, &|_, member| {
+                let worker = self.workers.lock().expect("no thread panics").pop();
                 // There are as many as threads, unless it was made where there were fewer.
-                let mut desk = desk.unwrap_or_else(|| Desk::new(&recipe, &seat.task));
-                seat.outcome = job.one(seat, &mut desk);
-                self.desks.lock().expect("no thread panics").push(desk);
+                let mut worker =
+                    worker.unwrap_or_else(|| TrainingWorker::new(&recipe, &member.task));
+                member.outcome = job.one(member, &mut worker);
+                self.workers.lock().expect("no thread panics").push(worker);
             });
             let mut loss = T::ZERO;
             self.sum.fill(T::ZERO);
             self.penalty_sum.fill(T::ZERO);
-            for seat in &self.seats {
-                seat.outcome?;
-                add(&mut self.sum, &seat.gradient);
-                for &value in &seat.values[job.first + 1..] {
-                    loss += recipe.loss.of(value, seat.least);
+            for member in &self.members {
+                member.outcome?;
+                add(&mut self.sum, &member.gradient);
+                for &value in &member.values[job.first + 1..] {
+                    loss += recipe.loss.of(value, member.least);
                 }
-                match seat.found {
+                match member.found {
                     Found::Nothing => {}
                     Found::Flat => self.report.flat += 1,
                     Found::Stop(term) => {
                         self.report.stops += 1;
                         stop_sum += term.stop;
                         if scaled {
-                            add(&mut self.penalty_sum, &seat.penalty_gradient);
+                            add(&mut self.penalty_sum, &member.penalty_gradient);
                         }
                     }
                 }
@@ -269,9 +272,9 @@ impl<T: Real> Trainer<T> {
             self.adam.update(&mut self.theta, &self.sum, recipe.rate);
         }
         let last: f64 = self
-            .seats
+            .members
             .iter()
-            .filter_map(|seat| seat.values.last())
+            .filter_map(|member| member.values.last())
             .map(|f| f.to_f64())
             .sum();
         self.report.last = last / recipe.batch as f64;
@@ -314,49 +317,49 @@ impl<T: Real> Job<'_, T> {
         T::from_f64(1.0 / (self.recipe.horizon() * self.recipe.batch) as f64)
     }
 
-    fn one(self, seat: &mut Seat<T>, desk: &mut Desk<T>) -> Result<(), Error> {
+    fn one(self, member: &mut BatchMember<T>, worker: &mut TrainingWorker<T>) -> Result<(), Error> {
         let Self {
             recipe,
             penalty,
             theta,
             first,
         } = self;
-        let workshop = &mut desk.workshop;
-        let optimiser = Optimiser::new(recipe.model, &seat.task, recipe.feed, workshop)
+        let scratch = &mut worker.scratch;
+        let optimiser = Optimiser::new(recipe.model, &member.task, recipe.feed, scratch)
             .until(first + recipe.steps);
         if first == 0 {
-            optimiser.start(&desk.origin, &mut seat.state);
-            seat.values.clear();
-            seat.stopped = false;
+            optimiser.start(&worker.origin, &mut member.state);
+            member.values.clear();
+            member.stopped = false;
         }
         let plan = Map
             .until(-T::MAX)
             .at_most(recipe.steps)
             .from_time(T::from_count(first))
             .theta_only();
-        let problem = plan.on(&optimiser, theta, &seat.state)?;
-        let memory = &mut desk.memory;
+        let problem = plan.on(&optimiser, theta, &member.state)?;
+        let memory = &mut worker.memory;
         problem.start(memory)?;
         problem.watch(memory, usize::MAX, |k, seen| {
             // A segment begins where the one before it ended.
             if k > 0 || first == 0 {
-                seat.values.push(seen.loss);
+                member.values.push(seen.loss);
             }
         })?;
-        seat.found = if seat.stopped {
+        member.found = if member.stopped {
             Found::Nothing
         } else {
-            penalty.find(&seat.values, first, seat.least)
+            penalty.find(&member.values, first, member.least)
         };
-        seat.stopped |= seat.found != Found::Nothing;
+        member.stopped |= member.found != Found::Nothing;
         let (share, mean) = (self.share(), T::ONE / T::from_count(recipe.batch));
-        let literal = match (penalty, seat.found) {
+        let literal = match (penalty, member.found) {
             (Penalty::Literal { weight }, Found::Stop(term)) => {
                 Some((term, mean * T::from_f64(weight)))
             }
             _ => None,
         };
-        let (values, least) = (&seat.values[first..], seat.least);
+        let (values, least) = (&member.values[first..], member.least);
         let seeds = Seeds::weighted(|k| {
             let weight = match k {
                 0 => T::ZERO,
@@ -367,20 +370,20 @@ impl<T: Real> Job<'_, T> {
         });
         problem.adjoint(memory, seeds, usize::MAX)?;
         let mut found = problem.gradient(memory)?;
-        seat.gradient.copy_from_slice(found.theta);
-        if let (Some(_), Found::Stop(term)) = (penalty.warm_up(), seat.found) {
+        member.gradient.copy_from_slice(found.theta);
+        if let (Some(_), Found::Stop(term)) = (penalty.warm_up(), member.found) {
             let optimiser = match penalty {
                 Penalty::Carried { .. } => optimiser.given(term.stop - 1),
                 _ => optimiser,
             };
-            let problem = plan.on(&optimiser, theta, &seat.state)?;
+            let problem = plan.on(&optimiser, theta, &member.state)?;
             // Over the same run: what was kept of it does not depend on what is taken as given.
             let seeds = Seeds::weighted(|k| Reading::loss(mean * term.at(first + k)));
             problem.adjoint(memory, seeds, usize::MAX)?;
             found = problem.gradient(memory)?;
-            seat.penalty_gradient.copy_from_slice(found.theta);
+            member.penalty_gradient.copy_from_slice(found.theta);
         }
-        seat.state.copy_from_slice(found.state);
+        member.state.copy_from_slice(found.state);
         Ok(())
     }
 }

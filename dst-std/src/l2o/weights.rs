@@ -10,7 +10,7 @@ use std::path::Path;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 
-use super::model::Model;
+use super::architecture::Architecture;
 
 /// Remarks that a file carries along.
 pub type Notes = BTreeMap<String, String>;
@@ -22,7 +22,7 @@ const NOTES: &str = "dst";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
     /// Which network.
-    pub model: Model,
+    pub model: Architecture,
     /// Its weights.
     pub theta: Vec<f32>,
     /// Remarks: how it was trained.
@@ -98,9 +98,9 @@ impl Trained {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let (file, notes) = open(bytes)?;
         let model = if file.tensor("inp.weight").is_ok() {
-            Model::RnnProp
+            Architecture::RnnProp
         } else {
-            Model::Dm
+            Architecture::Dm
         };
         let mut theta = vec![0.0; model.theta_len()];
         let tensors = model.tensors();
@@ -173,7 +173,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
 
-    fn some(model: Model) -> Trained {
+    fn some(model: Architecture) -> Trained {
         Trained {
             model,
             theta: model.initial(7, |tensor| tensor.spread),
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        for model in Model::ALL {
+        for model in Architecture::ALL {
             let trained = some(model);
             let bytes = trained.to_bytes().unwrap();
             assert_eq!(Trained::from_bytes(&bytes).unwrap(), trained);
@@ -197,12 +197,12 @@ mod tests {
 
     #[test]
     fn bad_files_are_refused_in_one_sentence() {
-        let good = some(Model::RnnProp).to_bytes().unwrap();
+        let good = some(Architecture::RnnProp).to_bytes().unwrap();
         for len in [0, 1, 7, 8, 9, 100, good.len() / 2, good.len() - 1] {
             let error = Trained::from_bytes(&good[..len]).unwrap_err();
             assert!(error.contains("not a whole safetensors file"), "{error}");
         }
-        let mut not_finite = some(Model::Dm);
+        let mut not_finite = some(Architecture::Dm);
         not_finite.theta[0] = f32::NAN;
         let error = Trained::from_bytes(&not_finite.to_bytes().unwrap()).unwrap_err();
         assert!(
@@ -221,7 +221,7 @@ mod tests {
     /// Any change of a byte is refused or read; nothing panics.
     #[test]
     fn damaged_files() {
-        let good = some(Model::Dm).to_bytes().unwrap();
+        let good = some(Architecture::Dm).to_bytes().unwrap();
         for at in (0..2000).chain((2000..good.len()).step_by(997)) {
             for flip in [1, 0x80, 0xFF] {
                 let mut bytes = good.clone();

@@ -15,9 +15,9 @@ mod kernel;
 
 use dst_core::{Bar, Cost, Dims, Point, Reading, Seed, System};
 
-use crate::data::random::normals;
 use crate::linalg::Operator;
 use crate::problems::quadratic::stream;
+use crate::random::normals;
 use kernel::{Backward, Forward, Part};
 
 /// Parameters of one coordinate.

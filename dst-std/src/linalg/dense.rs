@@ -107,7 +107,7 @@ impl Dense {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::random::normals;
+    use crate::random::normals;
 
     fn random(dim: usize) -> Dense {
         let values = normals(4, dim * dim);

@@ -201,7 +201,7 @@ impl WithSimd for Dot<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::random::{normals, uniform};
+    use crate::random::{normals, uniform};
 
     /// A loop over a function, compiled for the instruction set at hand.
     struct Map<'a, F> {

@@ -10,7 +10,8 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{Operator, symmetric::Symmetric, threads};
+use super::{Operator, symmetric::Symmetric};
+use crate::parallel;
 
 /// Reflections in a block, and the length of what is interleaved.
 const BLOCK: usize = 8;
@@ -164,7 +165,7 @@ fn sweep(x: &mut [f64], pass: Pass<'_>, first: usize) -> [f64; BLOCK] {
     }
     let middle = groups / 2;
     let (left, right) = x.split_at_mut(BLOCK * middle);
-    let (left, right) = threads::join(
+    let (left, right) = parallel::join(
         || sweep(left, pass, first),
         || sweep(right, pass, first + middle),
     );
@@ -304,7 +305,7 @@ fn group<S: Simd>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::random::{fill_normals, normals};
+    use crate::random::{fill_normals, normals};
 
     fn operator(dim: usize, reflections: usize) -> (Vec<Vec<f64>>, Householder) {
         let lambda = normals(1, dim).iter().map(|l| 0.1 + l * l).collect();
@@ -361,7 +362,7 @@ mod tests {
         let mut x = vec![0.0; dim];
         fill_normals(6, &mut x);
         let bits = |threads| {
-            let y = threads::with(threads, || product(&q, &x)).unwrap();
+            let y = parallel::with(threads, || product(&q, &x)).unwrap();
             y.iter().map(|y| y.to_bits()).collect::<Vec<_>>()
         };
         let one = bits(1);

@@ -1,6 +1,6 @@
 //! The largest eigenvalue of a symmetric positive operator, by Lanczos iteration to rounding.
 
-use crate::data::uniform;
+use crate::random::uniform;
 
 /// The largest eigenvalue of the operator that `apply(v, out)` computes; 0 if there are no variables, infinite if squares of its
 /// values leave the range of numbers.

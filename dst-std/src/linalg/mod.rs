@@ -1,4 +1,4 @@
-//! Linear algebra: products, factorisations, vectorised functions, threads.
+//! Linear algebra: products, factorisations, vectorised functions.
 //!
 //! | file | what | cost of a product |
 //! |---|---|---|
@@ -8,25 +8,23 @@
 //! | [`sparse`] | matrix by its nonzeros, row after row | one reading of the nonzeros |
 //! | [`largest_eigenvalue`] | of a symmetric positive operator, by Lanczos iteration | |
 //! | `elementwise` | tanh, exp, softplus, … for vectorised loops, accuracy stated and tested; dot product | |
-//! | `ahead` | asking for memory ahead of its use | |
+//! | `prefetch` | hints to load memory before its use | |
 //! | `real` | the same kernels in single and double precision | |
-//! | [`threads`] | how many threads there are; fixed pieces, fixed order of sums | |
 //!
 //! Kernels choose the instruction set of the machine they run on (AVX-512, AVX2 with FMA, or what the build guarantees) when they are
 //! called, through `pulp`.
 
-mod ahead;
 pub mod dense;
 pub(crate) mod elementwise;
 pub mod householder;
 mod lanczos;
 mod operator;
+mod prefetch;
 pub(crate) mod real;
 pub mod sparse;
 pub mod symmetric;
-pub mod threads;
 
-pub(crate) use ahead::Ahead;
 pub use lanczos::largest_eigenvalue;
 pub use operator::Operator;
+pub(crate) use prefetch::Prefetch;
 pub use real::Real;

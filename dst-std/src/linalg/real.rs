@@ -271,7 +271,7 @@ mod single {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::random::{normals, uniform};
+    use crate::random::{normals, uniform};
 
     /// The largest difference to the exact function, in units in the last place of single precision.
     fn worst(function: fn(f32) -> f32, exact: fn(f64) -> f64) -> f64 {

@@ -13,7 +13,8 @@
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{Operator, threads};
+use super::Operator;
+use crate::parallel;
 
 /// Rows and columns of a tile: one vector of AVX-512, two of AVX2.
 const SIDE: usize = 8;
@@ -186,7 +187,7 @@ impl Symmetric {
             _ => {
                 let (left, right) = panels.split_at(panels.len() / 2);
                 let (left_sums, right_sums) = sums.split_at_mut(reach(left));
-                threads::join(
+                parallel::join(
                     || self.panels(left, x, left_sums),
                     || self.panels(right, x, right_sums),
                 );
@@ -202,7 +203,7 @@ impl Symmetric {
             }),
             _ => {
                 let (left, right) = panels.split_at(panels.len() / 2);
-                let (left, right) = threads::join(|| self.sum_of(left), || self.sum_of(right));
+                let (left, right) = parallel::join(|| self.sum_of(left), || self.sum_of(right));
                 left + right
             }
         }
@@ -305,7 +306,7 @@ impl WithSimd for Sum<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::random::normals;
+    use crate::random::normals;
 
     fn matrix(dim: usize) -> (Vec<f64>, Symmetric) {
         let values = normals(7, dim * dim);
@@ -361,7 +362,7 @@ mod tests {
         let x = normals(9, 700);
         let product = |threads| {
             let (mut out, mut scratch) = (vec![0.0; 700], vec![0.0; q.scratch_len()]);
-            threads::with(threads, || q.apply(&x, &mut out, &mut scratch)).unwrap();
+            parallel::with(threads, || q.apply(&x, &mut out, &mut scratch)).unwrap();
             out.iter().map(|y| y.to_bits()).collect::<Vec<_>>()
         };
         let one = product(1);

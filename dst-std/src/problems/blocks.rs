@@ -163,7 +163,7 @@ fn four_sums([a, b, c, d]: [&[u32]; 4], x: &[f64]) -> [f64; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{normals, uniform};
+    use crate::random::{normals, uniform};
 
     /// Against the matrix as it was, with ones and with values, lengths from 0 on.
     #[test]

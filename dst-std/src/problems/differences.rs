@@ -3,7 +3,8 @@
 use dst_core::Objective;
 
 use super::Margins;
-use crate::data::{Shape, normals, synthetic};
+use crate::data::{Shape, synthetic};
+use crate::random::normals;
 
 /// Checks a problem on two data sets: all entries one, and not all.
 pub(super) fn check_on_data<P: Objective<f64>>(problem: impl Fn(Margins) -> P) {

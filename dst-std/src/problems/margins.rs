@@ -301,7 +301,8 @@ impl SignedBlock<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Shape, normals, read_libsvm, synthetic};
+    use crate::data::{Shape, read_libsvm, synthetic};
+    use crate::random::normals;
 
     fn margins(text: &str) -> Result<Margins, DataError> {
         Margins::new(read_libsvm(text.as_bytes(), "t").unwrap())

@@ -4,10 +4,10 @@
 //! Gaussian matrix with R_ii > 0, always dense; or *hhM*: a product of M random reflections, which can be stored as such
 //! ([`Householder`]) and so goes to any dimension, or be formed. All random numbers come from counted streams of one seed.
 
-use crate::data::random::{fill_normals, normals};
 use crate::linalg::dense::Dense;
 use crate::linalg::householder::Householder;
 use crate::linalg::symmetric::Symmetric;
+use crate::random::{fill_normals, normals};
 
 /// Where the random numbers of a seed come from.
 pub(crate) mod stream {

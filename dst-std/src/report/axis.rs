@@ -5,7 +5,7 @@
 //! A logarithmic axis has powers of ten; over fewer than three of them also 2 and 5 times those, then every digit, and over
 //! less still the ticks of a linear axis. However the numbers lie, there are between three and nine ticks.
 
-use super::number::trimmed;
+use crate::format::trimmed;
 
 /// Ticks on an axis, at most, where there is a choice.
 const MOST: usize = 8;

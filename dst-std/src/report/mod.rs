@@ -17,11 +17,9 @@ mod balance;
 mod files;
 mod frame;
 mod markup;
-mod number;
 mod page;
 mod pen;
 mod plot;
-mod progress;
 #[cfg(test)]
 #[path = "../../tests/scratch/mod.rs"]
 mod scratch;
@@ -29,12 +27,11 @@ mod section;
 mod series;
 mod table;
 
+pub use crate::format::short;
 pub use axis::Axis;
-pub use files::{OutDir, try_to_write, write_file};
-pub use number::short;
+pub use files::OutDir;
 pub use page::{Page, Stage};
 pub use plot::{Plot, panels};
-pub use progress::{Interrupt, Progress, Task};
 pub use section::{Claim, Figure, NamedTable, Section, Verdict};
 pub use series::Series;
 pub use table::{Cell, Table};

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::markup::escape;
-use super::number::short;
+use crate::format::short;
 
 /// On which side the cells of a column line up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 use super::method::{Method, Role};
 use super::team::Team;
 use super::trial::NoTrial;
-use crate::data::random::bits;
+use crate::random::bits;
 
 /// Halvings of the grid, all axes together, at the most: a quarter of a million points.
 const HALVINGS: u32 = 18;

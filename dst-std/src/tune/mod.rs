@@ -22,6 +22,7 @@ mod grid;
 mod method;
 mod outcome;
 mod problem;
+#[cfg(feature = "cli")]
 mod show;
 mod team;
 #[cfg(test)]
@@ -35,11 +36,13 @@ pub use descent::End;
 pub use method::Method;
 pub use outcome::{Counts, Outcome, Round, Setting};
 pub use problem::{Kind, Problem};
+#[cfg(feature = "cli")]
 pub use show::picture;
 pub use trial::Work;
 
 use crate::Failure;
-use crate::report::{Interrupt, Progress, short};
+use crate::format::short;
+use crate::progress::{Interrupt, Progress};
 use descent::{Descent, Stage, descend};
 use team::Team;
 use trial::{NoTrial, Trial};
@@ -64,12 +67,7 @@ struct Outlook<'a> {
 }
 
 /// Tunes. Ctrl-C keeps the best so far; before anything is known it is a failure.
-pub fn tune(
-    config: &Config,
-    problem: &Problem,
-    progress: &Progress,
-    interrupt: &Interrupt,
-) -> Result<Outcome, Failure> {
+pub fn tune(config: &Config, problem: &Problem, progress: &Progress) -> Result<Outcome, Failure> {
     let method = config.method;
     let system = method.system(&*problem.objective, config.criterion.optimality());
     let (epsilon, floor) = config.criterion.level(config.tolerance, problem);
@@ -79,7 +77,7 @@ pub fn tune(
         floor,
         max_steps: config.max_steps,
     };
-    let never = Interrupt::never();
+    let (interrupt, never) = (progress.interrupt(), Interrupt::never());
     let team = |stream: u64, count, interrupt| Team {
         outlook,
         method,

@@ -2,12 +2,12 @@
 
 use dst_core::Objective;
 
-use crate::data::random::{bits, normals};
 use crate::data::{Examples, Shape, synthetic};
 use crate::linalg::largest_eigenvalue;
 use crate::problems::{
     Form, Logistic, Margins, Rosenbrock, SmoothSvm, TOO_LARGE, minimise, quadratic,
 };
+use crate::random::{bits, normals};
 
 /// Variables and reflections of the built-in quadratic.
 const QUADRATIC: (usize, usize) = (100, 8);

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::Outlook;
 use super::method::Method;
 use super::trial::{NoTrial, Trial, Work, trial};
-use crate::report::Interrupt;
+use crate::progress::Interrupt;
 
 /// Starting points on which a candidate has to prove itself first.
 const FEW: usize = 4;

@@ -1,8 +1,8 @@
 use super::*;
-use crate::linalg::threads;
+use crate::parallel;
 
 fn outcome(config: &Config, problem: &Problem) -> Outcome {
-    tune(config, problem, &Progress::hidden(), &Interrupt::never()).unwrap()
+    tune(config, problem, &Progress::hidden()).unwrap()
 }
 
 fn quadratic() -> Problem {
@@ -129,7 +129,7 @@ fn threads_change_no_bit() {
         held_out: 7,
         ..Config::new(Method::Nesterov)
     };
-    let with = |count| threads::with(count, || outcome(&config, &problem)).unwrap();
+    let with = |count| parallel::with(count, || outcome(&config, &problem)).unwrap();
     let one = with(1);
     assert!(one.tuned.training.mean < one.before.training.mean);
     for count in [2, 3] {
@@ -139,13 +139,12 @@ fn threads_change_no_bit() {
 
 #[test]
 fn an_interrupt_before_anything_is_known() {
-    let interrupt = Interrupt::never();
-    interrupt.raise();
     let config = Config::new(Method::Gd);
     let hidden = Progress::hidden();
+    hidden.interrupt().raise();
     // Before anything is known there is nothing to keep.
     assert_eq!(
-        tune(&config, &quadratic(), &hidden, &interrupt),
+        tune(&config, &quadratic(), &hidden),
         Err(Failure::Interrupted)
     );
 }
@@ -153,12 +152,7 @@ fn an_interrupt_before_anything_is_known() {
 #[test]
 fn what_has_no_answer_says_why() {
     let refused = |config: &Config| {
-        let result = tune(
-            config,
-            &quadratic(),
-            &Progress::hidden(),
-            &Interrupt::never(),
-        );
+        let result = tune(config, &quadratic(), &Progress::hidden());
         match result {
             Err(Failure::NoAnswer(sentence)) => sentence,
             other => panic!("{other:?}"),

@@ -15,7 +15,7 @@ use dst_core::{
 };
 
 use super::Outlook;
-use crate::report::Interrupt;
+use crate::progress::Interrupt;
 
 /// Steps between two looks at the interrupt flag.
 const PATIENCE: usize = 64;

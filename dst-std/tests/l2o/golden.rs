@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dst_std::l2o::{Family, Feed, Model, Penalty, Recipe, Trainer};
+use dst_std::l2o::{Architecture, Family, Feed, Penalty, Recipe, Trainer};
 use dst_std::linalg::Real;
 
 use crate::book::{Book, Line, Number, instruction_set};
@@ -18,8 +18,8 @@ const HEAD: usize = 8;
 /// Two training steps of one recipe.
 fn case<T: Real + Number>(book: &mut Book, name: &str, recipe: Recipe) {
     let theta: Vec<T> = match recipe.model {
-        Model::Dm => weights(recipe.model, 3),
-        Model::RnnProp => descending().into_iter().map(cast).collect(),
+        Architecture::Dm => weights(recipe.model, 3),
+        Architecture::RnnProp => descending().into_iter().map(cast).collect(),
     };
     let mut trainer = Trainer::new(recipe, theta);
     for number in 0..2 {
@@ -54,7 +54,7 @@ fn cast<T: Real>(value: f32) -> T {
 }
 
 fn in_precision<T: Real + Number>(book: &mut Book) {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         for feed in [Feed::Detached, Feed::Full] {
             for (penalty_name, penalty, samples) in [
                 ("none", Penalty::None, 6),

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use dst_core::{Crossing, HeapMemory, Map, Objective, Reading, Seeds, System};
-use dst_std::l2o::{Feed, Model, Optimiser, Task, Workshop};
+use dst_std::l2o::{Architecture, Feed, NetworkScratch, Optimiser, Task};
 
 use crate::{task, weights};
 
@@ -28,9 +28,9 @@ fn start(dim: usize) -> Vec<f64> {
         .collect()
 }
 
-fn loss<O: Objective<f64>>(model: Model, objective: O, theta: &[f64], x0: &[f64]) -> f64 {
-    let mut workshop = Workshop::new(x0.len(), 0);
-    let optimiser = Optimiser::new(model, objective, Feed::Detached, &mut workshop);
+fn loss<O: Objective<f64>>(model: Architecture, objective: O, theta: &[f64], x0: &[f64]) -> f64 {
+    let mut scratch = NetworkScratch::new(x0.len(), 0);
+    let optimiser = Optimiser::new(model, objective, Feed::Detached, &mut scratch);
     let mut state = vec![0.0; optimiser.dims().states];
     optimiser.start(x0, &mut state);
     let plan = Map.until(-f64::MAX).at_most(STEPS);
@@ -43,9 +43,15 @@ fn loss<O: Objective<f64>>(model: Model, objective: O, theta: &[f64], x0: &[f64]
     sum
 }
 
-fn loss_gradient(model: Model, task: &Task<f64>, feed: Feed, theta: &[f64], x0: &[f64]) -> Answer {
-    let mut workshop = Workshop::new(x0.len(), STEPS);
-    let optimiser = Optimiser::new(model, task, feed, &mut workshop);
+fn loss_gradient(
+    model: Architecture,
+    task: &Task<f64>,
+    feed: Feed,
+    theta: &[f64],
+    x0: &[f64],
+) -> Answer {
+    let mut scratch = NetworkScratch::new(x0.len(), STEPS);
+    let optimiser = Optimiser::new(model, task, feed, &mut scratch);
     let mut state = vec![0.0; optimiser.dims().states];
     optimiser.start(x0, &mut state);
     let plan = Map.until(-f64::MAX).at_most(STEPS);
@@ -83,7 +89,7 @@ pub(crate) fn slope(at: &[f64], place: usize, f: impl Fn(&[f64]) -> f64) -> f64 
 /// entry of the same tensor.
 fn check(
     name: &str,
-    model: Model,
+    model: Architecture,
     found: &Answer,
     theta: &[f64],
     x0: &[f64],
@@ -126,7 +132,7 @@ const DIMS: [usize; 4] = [5, 32, 33, 40];
 
 #[test]
 fn of_a_running_loss() {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         let theta = weights(model, 11);
         for dim in DIMS {
             let (task, x0) = (task(dim, 7), start(dim));
@@ -206,7 +212,7 @@ impl Objective<f64> for Frozen<'_> {
 
 #[test]
 fn of_a_running_loss_with_the_gradient_detached() {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         let theta = weights(model, 11);
         for dim in [5, 40] {
             let (task, x0) = (task(dim, 7), start(dim));
@@ -227,7 +233,7 @@ fn of_a_running_loss_with_the_gradient_detached() {
             let full = loss_gradient(model, &task, Feed::Full, &theta, &x0);
             let part = crate::distance(&full.theta, &found.theta);
             assert!(
-                part > if model == Model::Dm { 0.0 } else { 1e-5 },
+                part > if model == Architecture::Dm { 0.0 } else { 1e-5 },
                 "{part:e}"
             );
         }
@@ -237,13 +243,13 @@ fn of_a_running_loss_with_the_gradient_detached() {
 /// f at the end with the last step taken as given: the network has no part in it, and x_N = x_{N−1} + a constant.
 #[test]
 fn with_the_last_step_given() {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         let theta = weights(model, 11);
         for dim in [5, 40] {
             let (task, x0) = (task(dim, 7), start(dim));
             let after = |steps: usize, theta: &[f64], x0: &[f64]| {
-                let mut workshop = Workshop::new(dim, 0);
-                let optimiser = Optimiser::new(model, &task, Feed::Full, &mut workshop);
+                let mut scratch = NetworkScratch::new(dim, 0);
+                let optimiser = Optimiser::new(model, &task, Feed::Full, &mut scratch);
                 let mut state = vec![0.0; optimiser.dims().states];
                 optimiser.start(x0, &mut state);
                 let plan = Map.until(-f64::MAX).at_most(steps);
@@ -263,8 +269,8 @@ fn with_the_last_step_given() {
                 let [gradient, tape, scratch] = &mut room;
                 task.value_gradient(&x, gradient, tape, scratch)
             };
-            let mut workshop = Workshop::new(dim, STEPS);
-            let optimiser = Optimiser::new(model, &task, Feed::Full, &mut workshop);
+            let mut scratch = NetworkScratch::new(dim, STEPS);
+            let optimiser = Optimiser::new(model, &task, Feed::Full, &mut scratch);
             let optimiser = optimiser.given(STEPS - 1);
             let mut state = vec![0.0; optimiser.dims().states];
             optimiser.start(&x0, &mut state);
@@ -292,14 +298,14 @@ fn with_the_last_step_given() {
 
 /// N by the decrease of f, read off by interpolation.
 fn stop(
-    model: Model,
+    model: Architecture,
     task: &Task<f64>,
     epsilon: f64,
     theta: &[f64],
     x0: &[f64],
 ) -> (usize, Answer) {
-    let mut workshop = Workshop::new(x0.len(), STEPS);
-    let optimiser = Optimiser::new(model, task, Feed::Full, &mut workshop);
+    let mut scratch = NetworkScratch::new(x0.len(), STEPS);
+    let optimiser = Optimiser::new(model, task, Feed::Full, &mut scratch);
     let mut state = vec![0.0; optimiser.dims().states];
     optimiser.start(x0, &mut state);
     let plan = Map.until(epsilon).crossing(Crossing::Interpolated);
@@ -316,9 +322,9 @@ fn stop(
 }
 
 /// An ε at which the run stops late: between the smallest decrease of the first steps and all before it.
-fn late(model: Model, task: &Task<f64>, theta: &[f64], x0: &[f64]) -> (usize, f64) {
-    let mut workshop = Workshop::new(x0.len(), 0);
-    let optimiser = Optimiser::new(model, task, Feed::Full, &mut workshop);
+fn late(model: Architecture, task: &Task<f64>, theta: &[f64], x0: &[f64]) -> (usize, f64) {
+    let mut scratch = NetworkScratch::new(x0.len(), 0);
+    let optimiser = Optimiser::new(model, task, Feed::Full, &mut scratch);
     let mut state = vec![0.0; optimiser.dims().states];
     optimiser.start(x0, &mut state);
     let plan = Map.until(-f64::MAX);
@@ -342,7 +348,7 @@ fn late(model: Model, task: &Task<f64>, theta: &[f64], x0: &[f64]) -> (usize, f6
 
 #[test]
 fn of_a_stopping_time() {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         let theta = weights(model, 11);
         for dim in [5, 40] {
             let (task, x0) = (task(dim, 7), start(dim));
@@ -369,7 +375,7 @@ fn of_a_stopping_time() {
 /// The weights of a row that no unit has: they must stay zero for ever.
 #[test]
 fn what_fills_up_rows_has_no_gradient() {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         let (task, x0, theta) = (task(40, 7), start(40), weights(model, 11));
         let found = loss_gradient(model, &task, Feed::Full, &theta, &x0);
         let mut filling = vec![true; theta.len()];

@@ -9,7 +9,7 @@ mod sessions;
 mod torch;
 mod training;
 
-use dst_std::l2o::{Family, Model, Task};
+use dst_std::l2o::{Architecture, Family, Task};
 use dst_std::linalg::Real;
 
 /// A problem of this size.
@@ -20,14 +20,14 @@ fn task<T: Real>(dim: usize, samples: usize) -> Task<T> {
 }
 
 /// As the reference scripts draw them: all within ±1/√30.
-fn weights<T: Real>(model: Model, stream: u64) -> Vec<T> {
+fn weights<T: Real>(model: Architecture, stream: u64) -> Vec<T> {
     model.initial(stream, |_| 1.0 / 30.0_f64.sqrt())
 }
 
 /// Weights of an RNNprop that descends along the sign of the momentum, with a little of everything else: a network whose runs
 /// come to an honest stop without training.
 fn descending() -> Vec<f32> {
-    let model = Model::RnnProp;
+    let model = Architecture::RnnProp;
     let mut theta: Vec<f32> = model.initial(41, |tensor| 0.02 * tensor.spread);
     let tensors = model.tensors();
     let mut set = |name: &str, index: usize, value: f32| {

@@ -1,7 +1,7 @@
-//! What must not change a bit: pages, slots, a workshop that was used before. And single against double precision.
+//! What must not change a bit: pages, slots, a scratch that was used before. And single against double precision.
 
 use dst_core::{HeapMemory, Map, Reading, Seeds, System};
-use dst_std::l2o::{Feed, Model, Optimiser, Workshop};
+use dst_std::l2o::{Architecture, Feed, NetworkScratch, Optimiser};
 use dst_std::linalg::Real;
 
 use crate::{distance, task, weights};
@@ -13,23 +13,23 @@ const FROM: usize = 20;
 
 /// Gradients by θ and x0, the state at the end, and the loss.
 fn gradient<T: Real>(
-    case: (Model, Feed, usize, usize),
-    workshop: &mut Workshop<T>,
+    case: (Architecture, Feed, usize, usize),
+    scratch: &mut NetworkScratch<T>,
     memory: (usize, bool),
 ) -> [Vec<f64>; 4] {
-    gradient_of(case, usize::MAX, 11, workshop, memory)
+    gradient_of(case, usize::MAX, 11, scratch, memory)
 }
 
 /// The same of an optimiser that rests from a step on, with these weights.
 fn gradient_of<T: Real>(
-    (model, feed, dim, steps): (Model, Feed, usize, usize),
+    (model, feed, dim, steps): (Architecture, Feed, usize, usize),
     end: usize,
     stream: u64,
-    workshop: &mut Workshop<T>,
+    scratch: &mut NetworkScratch<T>,
     (slots, records): (usize, bool),
 ) -> [Vec<f64>; 4] {
     let (task, theta) = (task::<T>(dim, 7), weights::<T>(model, stream));
-    let optimiser = Optimiser::new(model, &task, feed, workshop).until(end);
+    let optimiser = Optimiser::new(model, &task, feed, scratch).until(end);
     let mut state = vec![T::ZERO; optimiser.dims().states];
     optimiser.start(&vec![T::ZERO; dim], &mut state);
     let plan = Map
@@ -55,10 +55,10 @@ fn gradient_of<T: Real>(
 }
 
 fn pages<T: Real>(feed: Feed) {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         for dim in [5, 70] {
             let case = (model, feed, dim, STEPS);
-            let reference = gradient(case, &mut Workshop::<T>::new(dim, 0), (STEPS, true));
+            let reference = gradient(case, &mut NetworkScratch::<T>::new(dim, 0), (STEPS, true));
             assert!(reference[0].iter().any(|&g| g != 0.0));
             for (pages, slots, records) in [
                 (STEPS, STEPS, true),
@@ -70,10 +70,10 @@ fn pages<T: Real>(feed: Feed) {
                 (0, 1, false),
                 (0, 2, true),
             ] {
-                let mut workshop = Workshop::<T>::new(dim, pages);
+                let mut scratch = NetworkScratch::<T>::new(dim, pages);
                 // The second time the pages are full of the first.
                 for _ in 0..2 {
-                    let found = gradient(case, &mut workshop, (slots, records));
+                    let found = gradient(case, &mut scratch, (slots, records));
                     assert!(
                         found == reference,
                         "{} {feed:?} {dim}: {pages} pages, {slots} slots, records {records}",
@@ -96,13 +96,18 @@ fn pages_in_single_precision() {
 }
 
 #[test]
-fn a_workshop_may_be_used_for_anything_before() {
+fn a_scratch_may_be_used_for_anything_before() {
     let dim = 40;
-    let mut used = Workshop::<f32>::new(dim, 3);
-    for model in [Model::RnnProp, Model::Dm, Model::RnnProp, Model::Dm] {
+    let mut used = NetworkScratch::<f32>::new(dim, 3);
+    for model in [
+        Architecture::RnnProp,
+        Architecture::Dm,
+        Architecture::RnnProp,
+        Architecture::Dm,
+    ] {
         for feed in [Feed::Detached, Feed::Full] {
             let case = (model, feed, dim, STEPS);
-            let fresh = gradient(case, &mut Workshop::<f32>::new(dim, 3), (STEPS, true));
+            let fresh = gradient(case, &mut NetworkScratch::<f32>::new(dim, 3), (STEPS, true));
             assert!(
                 gradient(case, &mut used, (STEPS, true)) == fresh,
                 "{case:?}"
@@ -112,14 +117,14 @@ fn a_workshop_may_be_used_for_anything_before() {
 }
 
 #[test]
-fn a_workshop_follows_the_weights() {
-    let mut workshop = Workshop::<f32>::new(40, STEPS);
+fn a_scratch_follows_the_weights() {
+    let mut scratch = NetworkScratch::<f32>::new(40, STEPS);
     for stream in [11, 12, 11, 13] {
-        let case = (Model::RnnProp, Feed::Detached, 40, STEPS);
+        let case = (Architecture::RnnProp, Feed::Detached, 40, STEPS);
         let kept = (STEPS, true);
-        let fresh = &mut Workshop::<f32>::new(40, STEPS);
+        let fresh = &mut NetworkScratch::<f32>::new(40, STEPS);
         assert!(
-            gradient_of(case, usize::MAX, stream, &mut workshop, kept)
+            gradient_of(case, usize::MAX, stream, &mut scratch, kept)
                 == gradient_of(case, usize::MAX, stream, fresh, kept),
             "{stream}"
         );
@@ -128,11 +133,11 @@ fn a_workshop_follows_the_weights() {
 
 #[test]
 fn at_rest_nothing_moves() {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         for feed in [Feed::Detached, Feed::Full] {
             let run = |steps: usize, end: usize| {
-                let workshop = &mut Workshop::<f64>::new(40, STEPS);
-                gradient_of((model, feed, 40, steps), end, 11, workshop, (STEPS, true))
+                let scratch = &mut NetworkScratch::<f64>::new(40, STEPS);
+                gradient_of((model, feed, 40, steps), end, 11, scratch, (STEPS, true))
             };
             // To rest where the run ends changes nothing but the work.
             assert!(run(STEPS, FROM + STEPS) == run(STEPS, usize::MAX));
@@ -164,12 +169,20 @@ fn at_rest_nothing_moves() {
 
 #[test]
 fn single_against_double_precision() {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         for feed in [Feed::Detached, Feed::Full] {
             for (dim, steps) in [(5, 6), (40, 6), (40, 20)] {
                 let case = (model, feed, dim, steps);
-                let single = gradient(case, &mut Workshop::<f32>::new(dim, steps), (steps, true));
-                let double = gradient(case, &mut Workshop::<f64>::new(dim, steps), (steps, true));
+                let single = gradient(
+                    case,
+                    &mut NetworkScratch::<f32>::new(dim, steps),
+                    (steps, true),
+                );
+                let double = gradient(
+                    case,
+                    &mut NetworkScratch::<f64>::new(dim, steps),
+                    (steps, true),
+                );
                 let [theta, x0, state, loss] =
                     [0, 1, 2, 3].map(|i| distance(&single[i], &double[i]));
                 println!(

@@ -1,12 +1,12 @@
 //! A training cut in two by a checkpoint ends with the same bits; what is no such checkpoint is refused.
 
-use dst_std::l2o::{Course, Model, Penalty, Session};
+use dst_std::l2o::{Architecture, Penalty, Session, TrainingPlan};
 
 use crate::descending;
 use crate::training::{TARGET, small};
 
-fn course(model: Model, penalty: Penalty) -> Course {
-    Course {
+fn plan(model: Architecture, penalty: Penalty) -> TrainingPlan {
+    TrainingPlan {
         recipe: small(model, penalty),
         seed: 4,
         steps: 6,
@@ -34,25 +34,25 @@ fn left(session: &Session) -> (String, Vec<u8>, Vec<u8>) {
 #[test]
 fn resumed_is_as_uninterrupted() {
     for (model, penalty) in [
-        (Model::Dm, Penalty::None),
-        (Model::RnnProp, Penalty::Literal { weight: 1.0 }),
-        (Model::RnnProp, Penalty::Guarded { from: 2 }),
-        (Model::RnnProp, Penalty::Carried { from: 2 }),
-        (Model::RnnProp, TARGET),
+        (Architecture::Dm, Penalty::None),
+        (Architecture::RnnProp, Penalty::Literal { weight: 1.0 }),
+        (Architecture::RnnProp, Penalty::Guarded { from: 2 }),
+        (Architecture::RnnProp, Penalty::Carried { from: 2 }),
+        (Architecture::RnnProp, TARGET),
     ] {
-        let course = course(model, penalty);
-        let mut whole = Session::new(course);
+        let plan = plan(model, penalty);
+        let mut whole = Session::new(plan);
         steps(&mut whole, 6);
         assert!(whole.is_finished());
         assert_eq!(whole.log().lines().count(), 7, "{}", whole.log());
         for cut in [0, 1, 3, 5, 6] {
-            let mut first = Session::new(course);
+            let mut first = Session::new(plan);
             steps(&mut first, cut);
-            let mut second = Session::resume(course, &first.checkpoint().unwrap()).unwrap();
+            let mut second = Session::resume(plan, &first.checkpoint().unwrap()).unwrap();
             drop(first);
             assert_eq!(second.done(), cut);
             steps(&mut second, 6 - cut);
-            assert!(left(&second) == left(&whole), "{course:?}: cut at {cut}");
+            assert!(left(&second) == left(&whole), "{plan:?}: cut at {cut}");
         }
         // The log is a table with a number in every place that has one.
         let lines: Vec<Vec<&str>> = whole
@@ -77,8 +77,8 @@ fn resumed_is_as_uninterrupted() {
 #[test]
 fn a_guarded_training_goes_on_from_a_plain_one() {
     let (plain, guarded) = (
-        course(Model::RnnProp, Penalty::None),
-        course(Model::RnnProp, Penalty::Guarded { from: 4 }),
+        plan(Architecture::RnnProp, Penalty::None),
+        plan(Architecture::RnnProp, Penalty::Guarded { from: 4 }),
     );
     let mut whole = Session::from_weights(guarded, descending());
     steps(&mut whole, 6);
@@ -116,12 +116,12 @@ fn a_guarded_training_goes_on_from_a_plain_one() {
 
 #[test]
 fn checkpoints_of_other_trainings_are_refused() {
-    let right = course(Model::Dm, Penalty::None);
+    let right = plan(Architecture::Dm, Penalty::None);
     let mut session = Session::new(right);
     steps(&mut session, 1);
     let bytes = session.checkpoint().unwrap();
     let mut others = [right; 5];
-    others[0].recipe.model = Model::RnnProp;
+    others[0].recipe.model = Architecture::RnnProp;
     others[1].seed = 5;
     others[2].recipe.family.dim += 1;
     others[3].recipe.rate *= 2.0;
@@ -150,11 +150,11 @@ fn checkpoints_of_other_trainings_are_refused() {
 /// Cut short: refused. With a bit changed: refused, or the bit did not matter.
 #[test]
 fn damaged_checkpoints_are_refused() {
-    let course = course(Model::Dm, Penalty::None);
-    let mut session = Session::new(course);
+    let plan = plan(Architecture::Dm, Penalty::None);
+    let mut session = Session::new(plan);
     steps(&mut session, 1);
     let good = session.checkpoint().unwrap();
-    let refusal = |bytes: &[u8]| match Session::resume(course, bytes) {
+    let refusal = |bytes: &[u8]| match Session::resume(plan, bytes) {
         Err(refusal) => Some(refusal),
         Ok(session) => {
             assert!(

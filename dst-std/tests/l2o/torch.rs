@@ -1,7 +1,8 @@
 //! A training step against PyTorch: losses and gradients of `peers/torch_reference.py`, and the first step at the paper's size.
 
-use dst_std::l2o::{Family, Feed, Loss, Model, Penalty, Recipe, Trainer};
-use dst_std::linalg::{Real, threads};
+use dst_std::l2o::{Architecture, Family, Feed, Loss, Penalty, Recipe, Trainer};
+use dst_std::linalg::Real;
+use dst_std::parallel;
 use serde_json::Value;
 
 use crate::weights;
@@ -12,8 +13,8 @@ const REFERENCE: &str = include_str!("peers/torch_reference.json");
 fn errors<T: Real>(case: &Value) -> (f64, f64) {
     let text = |key: &str| case[key].as_str().unwrap();
     let (model, stream) = match text("model") {
-        "dm" => (Model::Dm, 2003),
-        _ => (Model::RnnProp, 2001),
+        "dm" => (Architecture::Dm, 2003),
+        _ => (Architecture::RnnProp, 2001),
     };
     let recipe = Recipe {
         model,
@@ -111,10 +112,10 @@ fn gradients_in_single_precision() {
 fn the_first_step_at_full_size() {
     let recipe = Recipe {
         rate: 1e-3,
-        ..Recipe::paper(Model::RnnProp)
+        ..Recipe::paper(Architecture::RnnProp)
     };
-    let losses = threads::with(threads::available(), || {
-        let mut trainer = Trainer::<f32>::new(recipe, weights(Model::RnnProp, 2001));
+    let losses = parallel::with(parallel::available(), || {
+        let mut trainer = Trainer::<f32>::new(recipe, weights(Architecture::RnnProp, 2001));
         trainer.draw(0);
         trainer.step(0).unwrap().losses.clone()
     });

@@ -1,15 +1,16 @@
 //! A training step: threads, penalties.
 
 use dst_std::l2o::{
-    Family, Feed, Loss, Model, Optimiser, Penalty, Recipe, Report, Task, Trainer, Workshop,
+    Architecture, Family, Feed, Loss, NetworkScratch, Optimiser, Penalty, Recipe, StepReport, Task,
+    Trainer,
 };
-use dst_std::linalg::threads;
+use dst_std::parallel;
 
 use crate::gradients::slope;
 use crate::{descending, distance, weights};
 
 /// Problems that [`descending`] solves within the run.
-pub(crate) fn small(model: Model, penalty: Penalty) -> Recipe {
+pub(crate) fn small(model: Architecture, penalty: Penalty) -> Recipe {
     Recipe {
         model,
         feed: Feed::Detached,
@@ -29,7 +30,7 @@ pub(crate) const TARGET: Penalty = Penalty::Target {
 };
 
 /// Two training steps: the weights, and the reports.
-fn two_steps(recipe: Recipe, theta: &[f32], count: usize) -> (Vec<u32>, Vec<Report>) {
+fn two_steps(recipe: Recipe, theta: &[f32], count: usize) -> (Vec<u32>, Vec<StepReport>) {
     let steps = || {
         let mut trainer = Trainer::<f32>::new(recipe, theta.to_vec());
         let reports = (0..2).map(|number| {
@@ -51,15 +52,15 @@ fn two_steps(recipe: Recipe, theta: &[f32], count: usize) -> (Vec<u32>, Vec<Repo
             reports,
         )
     };
-    threads::with(count, steps).unwrap()
+    parallel::with(count, steps).unwrap()
 }
 
 #[test]
 fn a_trainer_may_move_to_more_threads() {
-    let recipe = small(Model::RnnProp, Penalty::None);
-    let theta: Vec<f32> = weights(Model::RnnProp, 3);
-    let mut trainer = threads::with(1, || Trainer::new(recipe, theta)).unwrap();
-    let done = threads::with(3, || {
+    let recipe = small(Architecture::RnnProp, Penalty::None);
+    let theta: Vec<f32> = weights(Architecture::RnnProp, 3);
+    let mut trainer = parallel::with(1, || Trainer::new(recipe, theta)).unwrap();
+    let done = parallel::with(3, || {
         trainer.draw(1);
         trainer.step(0).is_ok()
     });
@@ -68,7 +69,7 @@ fn a_trainer_may_move_to_more_threads() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    for model in Model::ALL {
+    for model in Architecture::ALL {
         for feed in [Feed::Detached, Feed::Full] {
             // The last one has more examples than variables, and so a minimum that the level stands above.
             for (penalty, samples) in [
@@ -85,8 +86,8 @@ fn any_number_of_threads_gives_the_same_bits() {
                     ..small(model, penalty)
                 };
                 let theta = match model {
-                    Model::Dm => weights(model, 3),
-                    Model::RnnProp => descending(),
+                    Architecture::Dm => weights(model, 3),
+                    Architecture::RnnProp => descending(),
                 };
                 let one = two_steps(recipe, &theta, 1);
                 assert!(
@@ -107,11 +108,11 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 /// The first segment's gradient, and what was seen in it.
-fn first(penalty: Penalty, number: usize) -> (Vec<f64>, Report) {
+fn first(penalty: Penalty, number: usize) -> (Vec<f64>, StepReport) {
     let recipe = Recipe {
         segments: 1,
         steps: 24,
-        ..small(Model::RnnProp, penalty)
+        ..small(Architecture::RnnProp, penalty)
     };
     let mut trainer =
         Trainer::<f64>::new(recipe, descending().into_iter().map(f64::from).collect());
@@ -180,7 +181,11 @@ fn the_carried_penalty_has_its_own_direction() {
 /// The mean of ln f, above inf f where there is a minimum: its gradient against differences of the loss that is reported.
 #[test]
 fn the_logarithm_of_f() {
-    for (model, samples) in [(Model::RnnProp, 6), (Model::RnnProp, 100), (Model::Dm, 6)] {
+    for (model, samples) in [
+        (Architecture::RnnProp, 6),
+        (Architecture::RnnProp, 100),
+        (Architecture::Dm, 6),
+    ] {
         let recipe = Recipe {
             loss: Loss::Log,
             feed: Feed::Full,
@@ -196,8 +201,8 @@ fn the_logarithm_of_f() {
             (loss, trainer)
         };
         let theta: Vec<f64> = match model {
-            Model::Dm => weights(model, 3),
-            Model::RnnProp => descending().into_iter().map(f64::from).collect(),
+            Architecture::Dm => weights(model, 3),
+            Architecture::RnnProp => descending().into_iter().map(f64::from).collect(),
         };
         let (loss, trainer) = at(&theta);
         assert!(loss.is_finite() && loss < 0.0, "{loss}");
@@ -229,7 +234,7 @@ fn the_target_penalty_counts_from_the_infimum() {
             family,
             segments: 1,
             steps: 40,
-            ..small(Model::RnnProp, Penalty::Target { level, from: 0 })
+            ..small(Architecture::RnnProp, Penalty::Target { level, from: 0 })
         };
         let theta = descending().into_iter().map(f64::from).collect();
         let mut trainer = Trainer::<f64>::new(recipe, theta);
@@ -255,9 +260,9 @@ fn the_target_penalty_counts_from_the_infimum() {
 }
 
 #[test]
-#[should_panic(expected = "a workshop for the variables of the objective")]
-fn a_workshop_of_another_size() {
+#[should_panic(expected = "a scratch for the variables of the objective")]
+fn a_scratch_of_another_size() {
     let task = Task::<f32>::new(Family::new(100, 2));
-    let mut workshop = Workshop::new(40, 3);
-    let _ = Optimiser::new(Model::Dm, &task, Feed::Detached, &mut workshop);
+    let mut scratch = NetworkScratch::new(40, 3);
+    let _ = Optimiser::new(Architecture::Dm, &task, Feed::Detached, &mut scratch);
 }

@@ -1,4 +1,4 @@
-//! Lints: the whole workspace with every feature, and dst-core with each feature alone.
+//! Lints: the whole workspace with every feature, dst-core with each feature alone, and dst-std as a plain library.
 
 use crate::cargo::Cargo;
 
@@ -16,21 +16,22 @@ pub(crate) fn workspace(cargo: &Cargo) -> Result<(), String> {
     ])
 }
 
-/// dst-core with no feature and with each alone: firmware picks few of them, and a build with all features does not
-/// notice what is missing then.
+/// dst-core with no feature and with each alone, and dst-std without its program. Users pick few features, and a build with
+/// all of them does not notice what is missing then.
 pub(crate) fn features(cargo: &Cargo) -> Result<(), String> {
     cargo.component("clippy", "clippy")?;
-    let choices = ["", "libm", "std", "nalgebra", "defmt"].map(|name| format!("--features={name}"));
+    let core = ["", "libm", "std", "nalgebra", "defmt"].map(|name| ("dst-core", name));
+    let choices = core.into_iter().chain([("dst-std", "")]);
     let failed: Vec<_> = choices
-        .iter()
-        .filter_map(|choice| {
+        .filter_map(|(package, name)| {
+            let features = format!("--features={name}");
             let one = [
                 "clippy",
                 "--package",
-                "dst-core",
+                package,
                 "--lib",
                 "--no-default-features",
-                choice,
+                &features,
                 "--",
                 "-D",
                 "warnings",

@@ -2,7 +2,8 @@ use std::cell::RefCell;
 use std::fs;
 
 use super::*;
-use crate::report::{Progress, Table};
+use crate::progress::Progress;
+use crate::report::Table;
 
 fn good(context: &Context) -> Result<Section, experiments::Failure> {
     let mut section = Section::new("A good one");
@@ -29,14 +30,14 @@ fn broken(_: &Context) -> Result<Section, experiments::Failure> {
 }
 
 fn interrupting(context: &Context) -> Result<Section, experiments::Failure> {
-    context.interrupt.raise();
+    context.progress.interrupt().raise();
     let mut section = Section::new("Cut short");
     section.interrupted = true;
     Ok(section)
 }
 
 fn gives_up(context: &Context) -> Result<Section, experiments::Failure> {
-    context.interrupt.raise();
+    context.progress.interrupt().raise();
     Err(experiments::Failure::Interrupted)
 }
 
@@ -57,7 +58,6 @@ fn try_out(name: &str, chosen: &[Experiment]) -> (Summary, String, Vec<String>) 
         seed: 5,
         threads: 1,
         progress: Progress::hidden(),
-        interrupt: Interrupt::never(),
     };
     let out = OutDir::create(&path).unwrap();
     let lines = RefCell::new(Vec::new());

@@ -213,7 +213,7 @@ struct Dice(u64, u64);
 impl Dice {
     fn roll(&mut self, below: usize) -> usize {
         self.1 += 1;
-        (crate::data::uniform(self.0, self.1) * below as f64) as usize
+        (crate::random::uniform(self.0, self.1) * below as f64) as usize
     }
 }
 

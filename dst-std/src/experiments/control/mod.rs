@@ -2,38 +2,34 @@
 //!
 //! Two plants, a safety filter and a quadrotor, each a model predictive controller solved by ADMM in `f32` at every tick
 //! ([`crate::control::plants`]). Their knobs are tuned by the gradient of the stopping time, mean and tail; every other way to
-//! choose them is tuned on the same ticks; all are then scored on ticks that nobody has seen, from a cold start,
+//! choose them is tuned on the same ticks; all are then scored on held-out ticks, from a cold start,
 //! in closed loop with a warm start, and with other bounds.
 
-mod baselines;
-mod closed_loop;
-mod elsewhere;
-pub mod export;
-mod many;
+mod baseline_rows;
+mod many_knobs;
 mod momentum;
-mod rivals;
+mod robustness;
 mod rows;
-mod search;
-mod show;
+mod section;
 mod study;
 
 use serde::Serialize;
 
 use super::{Context, Failure};
-use crate::control::plants::{Plant, quadrotor, safety_filter};
-use crate::control::{Options, SWITCHES, Score, Stream};
-use crate::report::{Interrupt, Progress, Section};
+use crate::control::plants::plants;
+use crate::control::{LoopTrace, Score, Sizes, Stream, TuningOptions};
+use crate::progress::Progress;
+use crate::report::Section;
 
-pub use closed_loop::Trace;
-pub use show::section;
+pub use section::section;
 
 /// The headline.
 pub const TITLE: &str = "Control loop: fewer iterations before the deadline (ours)";
 
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Config {
-    /// Where all random numbers come from.
+pub struct ControlConfig {
+    /// Seed of all random numbers.
     pub seed: u64,
     /// Trainings, each with a pool of its own.
     pub trainings: usize,
@@ -55,7 +51,7 @@ pub struct Config {
     pub restarts: usize,
     /// Weight of the tail in the loss.
     pub tail: f64,
-    /// Where the second, third … phase begins; the last is for those that are slow.
+    /// Iterations at which the second, third … phase begins; the last is for slow ticks.
     pub switches: Vec<usize>,
     /// Times the solver iterations of the gradient that the search without one may spend.
     pub search_factor: usize,
@@ -69,22 +65,28 @@ pub struct Config {
     pub coarse: bool,
 }
 
-impl Config {
+impl ControlConfig {
     /// The experiment, or a small version of it.
     pub fn new(seed: u64, quick: bool) -> Self {
+        let Sizes {
+            pool,
+            fresh,
+            switches,
+            options,
+        } = if quick { Sizes::quick() } else { Sizes::full() };
         let full = Self {
             seed,
             trainings: 3,
-            pool: 1500,
-            fresh: 120_000,
+            pool,
+            fresh,
             test: 5000,
-            cap: 500,
-            steps: 600,
-            batch: 24,
-            hard: 10,
-            restarts: 3,
-            tail: 1.0,
-            switches: SWITCHES.to_vec(),
+            cap: options.cap,
+            steps: options.steps,
+            batch: options.batch,
+            hard: options.hard,
+            restarts: options.restarts,
+            tail: options.tail,
+            switches,
             search_factor: 8,
             runs: 100,
             ticks: 100,
@@ -96,13 +98,7 @@ impl Config {
         }
         Self {
             trainings: 1,
-            pool: 250,
-            fresh: 1000,
             test: 500,
-            steps: 120,
-            restarts: 1,
-            batch: 16,
-            hard: 6,
             runs: 12,
             ticks: 60,
             exact: 20,
@@ -112,12 +108,12 @@ impl Config {
     }
 
     /// Of training number `s`.
-    fn training(&self, s: usize) -> Options {
+    fn training(&self, s: usize) -> TuningOptions {
         self.options(Stream::Batches(s))
     }
 
-    fn options(&self, batches: Stream) -> Options {
-        Options {
+    fn options(&self, batches: Stream) -> TuningOptions {
+        TuningOptions {
             steps: self.steps,
             batch: self.batch,
             hard: self.hard,
@@ -125,14 +121,14 @@ impl Config {
             restarts: self.restarts,
             cap: self.cap,
             seed: batches.of(self.seed),
-            ..Options::default()
+            ..TuningOptions::default()
         }
     }
 }
 
 /// One way to choose the knobs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct MethodRow {
     /// In words.
     pub name: String,
     /// Is it tuned by the gradient of the stopping time?
@@ -143,7 +139,7 @@ pub struct Row {
     pub scores: Vec<Score>,
 }
 
-impl Row {
+impl MethodRow {
     /// A number of its scores, averaged over the trainings.
     pub fn average(&self, part: fn(&Score) -> f64) -> f64 {
         self.scores.iter().map(part).sum::<f64>() / self.scores.len().max(1) as f64
@@ -155,7 +151,7 @@ impl Row {
     }
 }
 
-/// What was found for one plant.
+/// Results for one plant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
     /// One word.
@@ -163,21 +159,21 @@ pub struct Findings {
     /// The test score of the chosen controller: of the training with the least score on the ticks that decided.
     pub tuned: Score,
     /// Every way to choose the knobs, on the test.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MethodRow>,
     /// The same instances in `f64`: share of equal counts in percent.
     pub same_count_in_f64: f64,
     /// Mean and largest ‖u − u*‖_∞ at the stop: tuned, then Jacobi.
     pub input_error: [(f64, f64); 2],
     /// Closed loop with warm start.
-    pub closed_loop: Vec<Row>,
+    pub closed_loop: Vec<MethodRow>,
     /// Bounds that were not trained on.
-    pub other_bounds: Vec<Row>,
+    pub other_bounds: Vec<MethodRow>,
     /// With one knob per kind and stage: the gradient, and a search without it.
     pub many_knobs: ManyKnobs,
     /// Iteration counts of the test: tuned, then Jacobi scaling by grid.
     pub counts: Vec<(String, Vec<u32>)>,
     /// A run in closed loop: tuned, then Jacobi.
-    pub traces: Vec<(String, Trace)>,
+    pub traces: Vec<(String, LoopTrace)>,
     /// Scores on the pool during the training of the chosen controller.
     pub history: Vec<(usize, Score)>,
     /// θ of the chosen controller.
@@ -187,28 +183,28 @@ pub struct Findings {
 /// Gradient and search with one knob per kind and stage, in every phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ManyKnobs {
-    /// How many.
+    /// Number of knobs.
     pub knobs: usize,
     /// By the gradient.
-    pub gradient: Row,
+    pub gradient: MethodRow,
     /// Without.
-    pub search: Row,
+    pub search: MethodRow,
     /// Solver iterations of each, in millions, averaged over the trainings.
     pub work: [f64; 2],
 }
 
 /// All that the experiment finds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Results {
+pub struct ControlResults {
     /// Four axes that must stay in their box.
     pub safety_filter: Findings,
     /// The Crazyflie.
     pub quadrotor: Findings,
     /// The other solver, projected gradient with momentum, on one axis.
-    pub momentum: Vec<Row>,
+    pub momentum: Vec<MethodRow>,
 }
 
-impl Results {
+impl ControlResults {
     /// Both.
     pub fn all(&self) -> [&Findings; 2] {
         [&self.safety_filter, &self.quadrotor]
@@ -217,28 +213,20 @@ impl Results {
 
 /// The entry of the registry.
 pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
-    let config = Config::new(context.seed, context.quick);
-    let results = run(&config, &context.progress, &context.interrupt)?;
+    let config = ControlConfig::new(context.seed, context.quick);
+    let results = run(&config, &context.progress)?;
     Ok(section(&config, &results))
 }
 
-/// The plants, in the order of the results.
-pub fn plants() -> Result<[Plant; 2], Failure> {
-    let fault = |e: crate::control::ModelError| Failure::NoAnswer(e.to_string());
-    Ok([safety_filter(), quadrotor().map_err(fault)?])
-}
-
 /// Runs the experiment.
-pub fn run(
-    config: &Config,
-    progress: &Progress,
-    interrupt: &Interrupt,
-) -> Result<Results, Failure> {
-    let [filter, quadrotor] = plants()?;
+pub fn run(config: &ControlConfig, progress: &Progress) -> Result<ControlResults, Failure> {
+    let [filter, quadrotor] = plants().map_err(|e| Failure::NoAnswer(e.to_string()))?;
     let task = progress.task("control", 2 * study::PARTS);
-    Ok(Results {
-        safety_filter: study::study(&filter, config, &task, interrupt)?,
-        quadrotor: study::study(&quadrotor, config, &task, interrupt)?,
+    // One bar for the experiment: its trainings show none of their own.
+    let inner = progress.unobserved();
+    Ok(ControlResults {
+        safety_filter: study::study(&filter, config, &task, &inner)?,
+        quadrotor: study::study(&quadrotor, config, &task, &inner)?,
         momentum: momentum::rows(config)?,
     })
 }

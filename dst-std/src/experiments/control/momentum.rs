@@ -5,10 +5,10 @@ use dst_core::{Error, HeapMemory, Map, Mode, Status};
 use rayon::prelude::*;
 
 use super::rows::Rows;
-use super::{Config, Failure, Row};
+use super::{ControlConfig, Failure, MethodRow};
 use crate::control::plants::axis_model;
-use crate::control::{Options, Pool, Program, Score, Stream, objective};
-use crate::report::short;
+use crate::control::{Pool, Program, Score, Stream, TuningOptions, objective};
+use crate::format::short;
 
 /// Steps a and β.
 type Setting = [f64; 2];
@@ -64,7 +64,12 @@ fn curvature(program: &Program<f64>) -> f64 {
 }
 
 /// Descends mean + tail from a setting by the gradient of the stopping time, in ln a and logit β.
-fn descend(program: &Program<f64>, pool: &Pool<f64>, start: Setting, options: &Options) -> Setting {
+fn descend(
+    program: &Program<f64>,
+    pool: &Pool<f64>,
+    start: Setting,
+    options: &TuningOptions,
+) -> Setting {
     let mut knobs = [libm::log(start[0]), libm::log(start[1] / (1.0 - start[1]))];
     let setting = |k: [f64; 2]| [libm::exp(k[0]), 1.0 / (1.0 + libm::exp(-k[1]))];
     let (mut first, mut second) = ([0.0; 2], [0.0; 2]);
@@ -122,7 +127,7 @@ fn gradient(
 }
 
 /// Projected gradient with momentum on one axis: a grid, and the gradient from its best point.
-pub(super) fn rows(config: &Config) -> Result<Vec<Row>, Failure> {
+pub(super) fn rows(config: &ControlConfig) -> Result<Vec<MethodRow>, Failure> {
     let model = axis_model();
     let program = &model
         .program()

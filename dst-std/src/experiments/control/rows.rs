@@ -1,17 +1,17 @@
 //! Rows of a table under way: a score more for every training.
 
-use super::{Config, Row};
+use super::{ControlConfig, MethodRow};
 use crate::control::{Pool, Score};
 
 /// Rows with what they are scored on.
 pub(super) struct Rows<'a> {
-    pub(super) config: &'a Config,
+    pub(super) config: &'a ControlConfig,
     pub(super) test: &'a Pool<f32>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<MethodRow>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(config: &'a Config, test: &'a Pool<f32>) -> Self {
+    pub(super) fn new(config: &'a ControlConfig, test: &'a Pool<f32>) -> Self {
         Self {
             config,
             test,
@@ -29,7 +29,7 @@ impl<'a> Rows<'a> {
                     row.setting = format!("{}; {setting}", row.setting);
                 }
             }
-            None => self.rows.push(Row {
+            None => self.rows.push(MethodRow {
                 name: name.to_owned(),
                 ours,
                 setting,

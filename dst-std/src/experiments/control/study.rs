@@ -1,18 +1,18 @@
 //! One plant: trainings, baselines, test.
 
-use super::baselines::Bench;
-use super::elsewhere::{bounds, input_error, loops};
-use super::many::many;
-use super::rivals::{published, rivals};
+use super::baseline_rows::{add_baselines, published};
+use super::many_knobs::many_knobs;
+use super::robustness::{bounds, input_error, loops};
 use super::rows::Rows;
-use super::{Config, Failure, Findings};
+use super::{ControlConfig, Failure, Findings};
+use crate::control::baselines::Baselines;
 use crate::control::plants::Plant;
 use crate::control::{
-    CHOICE, Knobset, Options, Pool, Program, Score, Stream, Training, Tuned, begin, iterations,
-    recipe, tune,
+    CHOICE, Knobset, Pool, Program, Score, Stream, Training, Tuned, TuningOptions, initial_theta,
+    iterations, recipe, tune,
 };
-use crate::experiments::common::go_on;
-use crate::report::{Interrupt, Task, short};
+use crate::format::short;
+use crate::progress::{Counter, Progress};
 
 /// Parts of a study, for the progress bar.
 pub(super) const PARTS: usize = 6;
@@ -23,16 +23,16 @@ const HORIZON: usize = 50;
 /// Everything about one plant.
 pub(super) fn study(
     plant: &Plant,
-    config: &Config,
-    task: &Task,
-    interrupt: &Interrupt,
+    config: &ControlConfig,
+    task: &Counter,
+    progress: &Progress,
 ) -> Result<Findings, Failure> {
     let done = || {
         task.advance(1);
-        go_on(interrupt)
+        progress.check()
     };
     let program = &plant.program;
-    let bench = Bench::new(program, config.cap);
+    let bench = Baselines::new(program, config.cap);
     let test64 = plant.pool(Stream::Test.of(config.seed), config.test);
     let test = test64.cast::<f32>();
     // Of every training: the ticks that it learns from, and those that decide.
@@ -54,8 +54,8 @@ pub(super) fn study(
     table.add("published ρ", false, known.words(), &counts);
     let mut jacobi_best = Vec::new();
     for ticks in &pools {
-        jacobi_best.push(rivals(&mut table, &bench, &jacobi, ticks));
-        go_on(interrupt)?;
+        jacobi_best.push(add_baselines(&mut table, &bench, &jacobi, ticks));
+        progress.check()?;
     }
     done()?;
 
@@ -71,19 +71,18 @@ pub(super) fn study(
     let mut trainings: Vec<Training> = Vec::new();
     for (s, ticks) in pools.iter().enumerate() {
         let options = config.training(s);
-        let one = train(program, &few, ticks, &options, interrupt)?;
-        let unrolled = Options {
+        let one = train(program, &few, ticks, &options, progress)?;
+        let unrolled = TuningOptions {
             unrolled: Some(HORIZON),
             tail: 0.0,
             ..options.clone()
         };
-        let fixed = train(program, &all, ticks, &unrolled, interrupt)?;
+        let fixed = train(program, &all, ticks, &unrolled, progress)?;
         let fresh = plant.pool(Stream::Fresh(s).of(config.seed), config.fresh);
-        let stop = |_| interrupt.raised();
         let both = [&ticks[0], &fresh];
-        let (_, ours) = recipe(program, &kinds, &config.switches, both, &options, stop)
+        let (_, ours) = recipe(program, &kinds, &config.switches, both, &options, progress)
             .map_err(|e| no_answer(&e.to_string()))?;
-        go_on(interrupt)?;
+        progress.check()?;
         let rows = [
             (&few, &one, true),
             (&all, &fixed, false),
@@ -100,11 +99,11 @@ pub(super) fn study(
         trainings.push(ours);
     }
     done()?;
-    let many_knobs = many(plant, &bench, &jacobi, &pools, config, &test, interrupt)?;
+    let many_knobs = many_knobs(plant, &bench, &jacobi, &pools, config, &test, progress)?;
     done()?;
 
     // The best by the ticks that decided goes first.
-    trainings.sort_by(|a, b| a.score.secured().total_cmp(&b.score.secured()));
+    trainings.sort_by(|a, b| a.score.tail_choice().total_cmp(&b.score.tail_choice()));
     let tuned64: Vec<Tuned<f64>> = trainings
         .iter()
         .filter_map(|training| all.tuned(program, &training.theta))
@@ -162,13 +161,12 @@ pub(super) fn train(
     program: &Program<f64>,
     knobs: &Knobset,
     [pool, choice]: &[Pool<f64>; 2],
-    options: &Options,
-    interrupt: &Interrupt,
+    options: &TuningOptions,
+    progress: &Progress,
 ) -> Result<Training, Failure> {
-    let start = begin(program, knobs, pool, options.cap);
-    let stop = |_| interrupt.raised();
-    let training = tune(program, knobs, &start, [pool, choice], options, stop)
+    let start = initial_theta(program, knobs, pool, options.cap);
+    let training = tune(program, knobs, &start, [pool, choice], options, progress)
         .map_err(|e| no_answer(&e.to_string()))?;
-    go_on(interrupt)?;
+    progress.check()?;
     Ok(training)
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn small() -> Config {
-    Config {
+fn small() -> ControlConfig {
+    ControlConfig {
         pool: 80,
         fresh: 200,
         test: 120,
@@ -14,14 +14,14 @@ fn small() -> Config {
         runs: 3,
         ticks: 25,
         exact: 4,
-        ..Config::new(5, true)
+        ..ControlConfig::new(5, true)
     }
 }
 
 #[test]
 fn a_small_version_has_every_row_and_its_order() {
     let config = small();
-    let results = run(&config, &Progress::hidden(), &Interrupt::never()).unwrap();
+    let results = run(&config, &Progress::hidden()).unwrap();
     for findings in results.all() {
         let names: Vec<&str> = findings.rows.iter().map(|r| r.name.as_str()).collect();
         assert_eq!(names.len(), 12, "{names:?}");
@@ -89,8 +89,8 @@ fn a_small_version_has_every_row_and_its_order() {
 
 #[test]
 fn an_interrupt_ends_it() {
-    let flag = Interrupt::never();
-    flag.raise();
-    let ended = run(&small(), &Progress::hidden(), &flag);
+    let progress = Progress::hidden();
+    progress.interrupt().raise();
+    let ended = run(&small(), &progress);
     assert_eq!(ended.unwrap_err(), Failure::Interrupted);
 }

@@ -7,7 +7,7 @@ use dst_core::{
 };
 use serde::Serialize;
 
-use super::{Exact, Problem, system};
+use super::{Exact, FlowProblem, system};
 use crate::Failure;
 
 /// Runs are given up after this many steps.
@@ -29,12 +29,12 @@ pub struct Comparison {
     /// The closed form.
     pub exact: Exact,
     /// The twelve.
-    pub runs: Vec<Row>,
+    pub runs: Vec<ComparisonRow>,
 }
 
 /// One integrator with one crossing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ComparisonRow {
     /// Its name.
     pub integrator: &'static str,
     /// Its name.
@@ -49,7 +49,7 @@ pub struct Row {
     pub steps_gradient: f64,
     /// Of the gradient.
     pub relative_error: f64,
-    /// What it took.
+    /// Calls that it took.
     pub evaluations: Calls,
 }
 
@@ -75,9 +75,9 @@ impl From<Evaluations> for Calls {
 }
 
 /// Differentiates in all twelve ways. Errors name the options of `dst illustrate`.
-pub fn compare(problem: &Problem) -> Result<Comparison, Failure> {
+pub fn compare(problem: &FlowProblem) -> Result<Comparison, Failure> {
     let flow = system!();
-    let &Problem {
+    let &FlowProblem {
         theta,
         step: h,
         epsilon,
@@ -112,8 +112,8 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
     name: &'static str,
     integrator: I,
     flow: &Y,
-    problem: &Problem,
-    rows: &mut Vec<Row>,
+    problem: &FlowProblem,
+    rows: &mut Vec<ComparisonRow>,
 ) -> Result<(), Failure> {
     let (theta, x0) = ([problem.theta], [1.0, 1.0]);
     let plan = Plan::new(integrator, problem.epsilon)
@@ -146,7 +146,7 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
             .sensitivity(flow, &theta, &x0, &mut memory)
             .map_err(explain)?;
         let first = |gradient: &[f64]| gradient.first().copied().unwrap_or(f64::NAN);
-        rows.push(Row {
+        rows.push(ComparisonRow {
             integrator: name,
             crossing: crossing.name(),
             steps: answer.steps,
@@ -161,8 +161,8 @@ fn differentiate<I: Integrator<f64>, Y: System<f64>>(
 }
 
 /// The engine's error in terms of the options of `dst illustrate`.
-fn explain(integrator: &str, problem: &Problem, error: Error) -> Failure {
-    let &Problem {
+fn explain(integrator: &str, problem: &FlowProblem, error: Error) -> Failure {
+    let &FlowProblem {
         theta,
         step,
         epsilon: eps,
@@ -188,8 +188,8 @@ fn explain(integrator: &str, problem: &Problem, error: Error) -> Failure {
     })
 }
 
-fn not_stopped(integrator: &str, problem: &Problem, steps: usize, criterion: f64) -> Failure {
-    let &Problem {
+fn not_stopped(integrator: &str, problem: &FlowProblem, steps: usize, criterion: f64) -> Failure {
+    let &FlowProblem {
         theta,
         step,
         epsilon: eps,

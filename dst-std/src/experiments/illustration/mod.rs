@@ -8,20 +8,20 @@
 
 mod comparison;
 mod exact;
-mod show;
+mod section;
 mod study;
 mod tables;
 
 use dst_core::Crossing;
 use serde::Serialize;
 
-use super::common::go_on;
 use super::{Context, Failure};
-use crate::report::{Interrupt, Section};
+use crate::progress::Progress;
+use crate::report::Section;
 
-pub use comparison::{Calls, Comparison, Row, compare};
+pub use comparison::{Calls, Comparison, ComparisonRow, compare};
 pub use exact::Exact;
-pub use show::section;
+pub use section::section;
 
 /// The headline.
 pub const TITLE: &str = "Illustration: a stopping time with a known gradient (Figure 1)";
@@ -39,7 +39,7 @@ use system;
 
 /// A stopping time to be differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Problem {
+pub struct FlowProblem {
     /// θ
     pub theta: f64,
     /// h
@@ -50,7 +50,7 @@ pub struct Problem {
     pub slots: usize,
 }
 
-impl Default for Problem {
+impl Default for FlowProblem {
     /// At θ = ¼ both states fall alike and matter alike.
     fn default() -> Self {
         Self {
@@ -64,9 +64,9 @@ impl Default for Problem {
 
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Config {
-    /// What is differentiated in twelve ways.
-    pub problem: Problem,
+pub struct IllustrationConfig {
+    /// Problem that is differentiated in twelve ways.
+    pub problem: FlowProblem,
     /// The paths: θ of each.
     pub path_thetas: Vec<f64>,
     /// Their step size, long enough to see the steps.
@@ -91,9 +91,9 @@ pub struct Config {
     pub order_divisions: usize,
 }
 
-impl Config {
+impl IllustrationConfig {
     /// The figures of the report around this problem.
-    pub fn new(problem: Problem, quick: bool) -> Self {
+    pub fn new(problem: FlowProblem, quick: bool) -> Self {
         let mut path_thetas = vec![0.1, 0.5, 1.0];
         if !path_thetas.contains(&problem.theta) {
             path_thetas.insert(1, problem.theta);
@@ -117,7 +117,7 @@ impl Config {
 
 /// All that the experiment finds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Results {
+pub struct IllustrationResults {
     /// Twelve ways side by side.
     pub comparison: Comparison,
     /// The paths.
@@ -197,20 +197,23 @@ pub struct ErrorLine {
 
 /// The entry of the registry.
 pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
-    let config = Config::new(Problem::default(), context.quick);
-    let results = run(&config, &context.interrupt)?;
+    let config = IllustrationConfig::new(FlowProblem::default(), context.quick);
+    let results = run(&config, &context.progress)?;
     Ok(section(&config, &results))
 }
 
 /// Runs the experiment.
-pub fn run(config: &Config, interrupt: &Interrupt) -> Result<Results, Failure> {
+pub fn run(
+    config: &IllustrationConfig,
+    progress: &Progress,
+) -> Result<IllustrationResults, Failure> {
     let comparison = compare(&config.problem)?;
-    go_on(interrupt)?;
+    progress.check()?;
     let paths = config.path_thetas.iter();
     let paths = paths.map(|&theta| study::path(config, theta)).collect();
     let mut curves = Vec::new();
     for &epsilon in &config.curve_epsilons {
-        go_on(interrupt)?;
+        progress.check()?;
         curves.push(study::curve(config, epsilon));
     }
     let mut errors = Vec::new();
@@ -220,10 +223,10 @@ pub fn run(config: &Config, interrupt: &Interrupt) -> Result<Results, Failure> {
         ("Heun", Crossing::Slope, 2.0),
         ("RK4", Crossing::Hermite, 3.0),
     ] {
-        go_on(interrupt)?;
+        progress.check()?;
         errors.push(study::error_line(config, name, crossing, expected));
     }
-    Ok(Results {
+    Ok(IllustrationResults {
         comparison,
         paths,
         curves,

@@ -3,10 +3,12 @@
 use dst_core::{Crossing, Euler, HeapMemory, Heun, Integrator, Mode, Plan, Rk4, Status};
 
 use super::exact;
-use super::{Config, Curve, CurvePoint, ErrorLine, Exact, Path, Problem, Tangent, system};
+use super::{
+    Curve, CurvePoint, ErrorLine, Exact, FlowProblem, IllustrationConfig, Path, Tangent, system,
+};
 use crate::experiments::common;
 
-pub(super) fn path(config: &Config, theta: f64) -> Path {
+pub(super) fn path(config: &IllustrationConfig, theta: f64) -> Path {
     let (h, epsilon) = (config.path_step, config.path_epsilon);
     let time = Exact::solve(theta, epsilon).map(|exact| exact.time);
     let end = time.unwrap_or(10.0);
@@ -38,8 +40,8 @@ pub(super) fn path(config: &Config, theta: f64) -> Path {
     }
 }
 
-pub(super) fn curve(config: &Config, epsilon: f64) -> Curve {
-    let &Config {
+pub(super) fn curve(config: &IllustrationConfig, epsilon: f64) -> Curve {
+    let &IllustrationConfig {
         curve_from: from,
         curve_to: to,
         curve_intervals: intervals,
@@ -105,12 +107,12 @@ fn gradient(
 }
 
 pub(super) fn error_line(
-    config: &Config,
+    config: &IllustrationConfig,
     integrator: &'static str,
     crossing: Crossing,
     expected: f64,
 ) -> ErrorLine {
-    let Problem { theta, epsilon, .. } = config.problem;
+    let FlowProblem { theta, epsilon, .. } = config.problem;
     let error = |h: f64| {
         let exact = Exact::solve(theta, epsilon)?.time_gradient;
         let (_, gradient) = match integrator {

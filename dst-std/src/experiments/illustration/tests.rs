@@ -2,9 +2,9 @@ use super::*;
 use crate::experiments::common::order;
 use crate::report::Verdict;
 
-fn results() -> (Config, Results) {
-    let config = Config::new(Problem::default(), true);
-    let results = run(&config, &Interrupt::never()).unwrap();
+fn results() -> (IllustrationConfig, IllustrationResults) {
+    let config = IllustrationConfig::new(FlowProblem::default(), true);
+    let results = run(&config, &Progress::hidden()).unwrap();
     (config, results)
 }
 
@@ -72,22 +72,22 @@ fn all_claims_hold_here() {
 
 #[test]
 fn an_interrupt_ends_it() {
-    let flag = Interrupt::never();
-    flag.raise();
-    let config = Config::new(Problem::default(), true);
+    let flag = Progress::hidden();
+    flag.interrupt().raise();
+    let config = IllustrationConfig::new(FlowProblem::default(), true);
     assert_eq!(run(&config, &flag), Err(Failure::Interrupted));
 }
 
 #[test]
 fn hopeless_parameters_still_have_figures() {
     // Euler's method with h = 0.2 does not survive this θ; with h = 0.01 it does.
-    let problem = Problem {
+    let problem = FlowProblem {
         theta: 20.0,
         step: 0.01,
-        ..Problem::default()
+        ..FlowProblem::default()
     };
-    let config = Config::new(problem, true);
-    let results = run(&config, &Interrupt::never()).unwrap();
+    let config = IllustrationConfig::new(problem, true);
+    let results = run(&config, &Progress::hidden()).unwrap();
     let path = results
         .paths
         .iter()

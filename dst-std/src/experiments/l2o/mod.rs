@@ -4,32 +4,33 @@
 //! seeds, and six where the guarded penalty is judged); the quick one trains small ones on the spot. Both compare them with classical methods on problems that nothing
 //! was trained or tuned on, of the size of the training and four times as large.
 
-mod search;
-mod show;
+mod penalty_study;
+mod section;
 
 use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::l2o::{
-    ASSETS, Asset, Contest, Course, EPSILON, Family, Feed, Loss, Model, Penalty, Recipe, Score,
-    Session, Trained,
+    ASSETS, Architecture, Asset, EPSILON, Evaluation, Family, Feed, Loss, MethodScore, Penalty,
+    Recipe, Session, Trained, TrainingPlan,
 };
-use crate::report::{Section, Task};
+use crate::progress::Counter;
+use crate::report::Section;
 
-pub use search::{Field, Finding};
-pub use show::{section, table};
+pub use penalty_study::{Field, Finding};
+pub use section::{section, table};
 
 /// As the page calls it.
 pub const TITLE: &str = "Learning to optimise, with a penalty on the stopping time (Figure 3)";
 
-/// What to compare.
+/// Configuration of the comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Config {
+pub struct L2oConfig {
     /// The problems, each set with a name.
-    pub contests: Vec<(String, Contest)>,
+    pub evaluations: Vec<(String, Evaluation)>,
     /// Trainings to make; without any, the networks of the program.
-    pub courses: Vec<Course>,
-    /// Where to look for a penalty that helps.
+    pub plans: Vec<TrainingPlan>,
+    /// Kinds of problems on which penalties are compared.
     pub fields: Vec<Field>,
 }
 
@@ -38,19 +39,19 @@ const fn separable(dim: usize) -> Family {
     Family::new(dim, dim / 2)
 }
 
-impl Config {
+impl L2oConfig {
     /// The paper's sizes, with the networks of the program.
     pub fn paper() -> Self {
         Self {
-            contests: contests(512, 256, 1000),
-            courses: Vec::new(),
-            fields: search::fields(),
+            evaluations: evaluations(512, 256, 1000),
+            plans: Vec::new(),
+            fields: penalty_study::fields(),
         }
     }
 
     /// Small networks, trained now.
     pub fn quick(seed: u64) -> Self {
-        let course = |model, loss, penalty| Course {
+        let plan = |model, loss, penalty| TrainingPlan {
             recipe: Recipe {
                 loss,
                 penalty,
@@ -67,35 +68,47 @@ impl Config {
             validation_problems: 8,
         };
         Self {
-            contests: contests(32, 32, 200),
-            courses: vec![
-                course(Model::Dm, Loss::Mean, Penalty::None),
-                course(Model::RnnProp, Loss::Mean, Penalty::None),
-                course(Model::RnnProp, Loss::Mean, Penalty::Literal { weight: 1.0 }),
-                course(Model::RnnProp, Loss::Mean, Penalty::Guarded { from: 40 }),
-                course(Model::RnnProp, Loss::Log, Penalty::None),
-                course(Model::RnnProp, Loss::Log, Penalty::Carried { from: 40 }),
+            evaluations: evaluations(32, 32, 200),
+            plans: vec![
+                plan(Architecture::Dm, Loss::Mean, Penalty::None),
+                plan(Architecture::RnnProp, Loss::Mean, Penalty::None),
+                plan(
+                    Architecture::RnnProp,
+                    Loss::Mean,
+                    Penalty::Literal { weight: 1.0 },
+                ),
+                plan(
+                    Architecture::RnnProp,
+                    Loss::Mean,
+                    Penalty::Guarded { from: 40 },
+                ),
+                plan(Architecture::RnnProp, Loss::Log, Penalty::None),
+                plan(
+                    Architecture::RnnProp,
+                    Loss::Log,
+                    Penalty::Carried { from: 40 },
+                ),
             ],
-            fields: search::small(seed),
+            fields: penalty_study::small(seed),
         }
     }
 }
 
-fn contests(dim: usize, problems: usize, steps: usize) -> Vec<(String, Contest)> {
-    let contest = |dim| Contest::new(separable(dim), problems, steps);
+fn evaluations(dim: usize, problems: usize, steps: usize) -> Vec<(String, Evaluation)> {
+    let evaluation = |dim| Evaluation::new(separable(dim), problems, steps);
     vec![
-        (format!("d = {dim}, as trained"), contest(dim)),
+        (format!("d = {dim}, as trained"), evaluation(dim)),
         (
             format!("d = {}, four times as large", 4 * dim),
-            contest(4 * dim),
+            evaluation(4 * dim),
         ),
     ]
 }
 
-/// What kind of method an entry is.
+/// Kind of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum MethodKind {
     /// GD, NAG or Adam.
     Classical,
     /// L2O-DM.
@@ -116,13 +129,13 @@ pub enum Kind {
     LogTime,
 }
 
-impl Kind {
+impl MethodKind {
     /// Of a network, as its file tells.
     pub fn of(trained: &Trained) -> Self {
         let note = |key: &str| trained.notes.get(key).map_or("", String::as_str);
         let log = note("loss") == Loss::Log.name();
         match (trained.model, note("penalty").split(' ').next()) {
-            (Model::Dm, _) => Self::Dm,
+            (Architecture::Dm, _) => Self::Dm,
             (_, Some("none")) if log => Self::Log,
             _ if log => Self::LogTime,
             (_, Some("literal")) => Self::Literal,
@@ -150,35 +163,35 @@ impl Kind {
 
 /// A method on a set of problems.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Entry {
-    /// What it is.
-    pub kind: Kind,
+pub struct MethodEntry {
+    /// Kind of the method.
+    pub kind: MethodKind,
     /// Of a network, the seed of its training.
     pub seed: Option<u64>,
-    /// What it is worth.
-    pub score: Score,
+    /// Its score.
+    pub score: MethodScore,
 }
 
 /// A set of problems, and how all methods did on it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Table {
+pub struct MethodTable {
     /// Which problems.
     pub name: String,
     /// Variables.
     pub dim: usize,
     /// The methods.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MethodEntry>,
 }
 
-impl Table {
+impl MethodTable {
     /// The entries of a kind.
-    pub fn of(&self, kind: Kind) -> impl Iterator<Item = &Score> {
+    pub fn of(&self, kind: MethodKind) -> impl Iterator<Item = &MethodScore> {
         let entries = self.entries.iter().filter(move |entry| entry.kind == kind);
         entries.map(|entry| &entry.score)
     }
 
     /// The same for one seed.
-    pub fn of_seed(&self, kind: Kind, seed: u64) -> Option<&Score> {
+    pub fn of_seed(&self, kind: MethodKind, seed: u64) -> Option<&MethodScore> {
         let mut entries = self.entries.iter();
         let entry = entries.find(|entry| (entry.kind, entry.seed) == (kind, Some(seed)));
         entry.map(|entry| &entry.score)
@@ -187,38 +200,36 @@ impl Table {
 
 /// Everything.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Results {
+pub struct L2oResults {
     /// One table per set of problems.
-    pub tables: Vec<Table>,
-    /// What the search for a penalty that helps has found.
+    pub tables: Vec<MethodTable>,
+    /// Scores with each penalty, per kind of problems.
     pub findings: Vec<Finding>,
     /// ε of the stop test.
     pub epsilon: f64,
-    /// Was it cut short?
+    /// True if it was interrupted.
     pub interrupted: bool,
 }
 
 /// Runs it.
-pub fn run(config: &Config, context: &Context) -> Result<Results, Failure> {
+pub fn run(config: &L2oConfig, context: &Context) -> Result<L2oResults, Failure> {
     let work =
         || networks(config, context).and_then(|networks| compare(config, &networks, context));
-    crate::linalg::threads::with(context.threads, work).map_err(Failure::NoAnswer)?
+    crate::parallel::with(context.threads, work).map_err(Failure::NoAnswer)?
 }
 
-fn networks(config: &Config, context: &Context) -> Result<Vec<Trained>, Failure> {
-    if config.courses.is_empty() {
+fn networks(config: &L2oConfig, context: &Context) -> Result<Vec<Trained>, Failure> {
+    if config.plans.is_empty() {
         return Ok(ASSETS.iter().map(Asset::load).collect());
     }
-    let steps = config.courses.iter().map(|course| course.steps).sum();
+    let steps = config.plans.iter().map(|plan| plan.steps).sum();
     let task = context.progress.task("training small networks", steps);
-    let courses = config.courses.iter();
-    courses
-        .map(|&course| train(course, context, &task))
-        .collect()
+    let plans = config.plans.iter();
+    plans.map(|&plan| train(plan, context, &task)).collect()
 }
 
-fn train(course: Course, context: &Context, task: &Task) -> Result<Trained, Failure> {
-    let mut session = Session::new(course);
+fn train(plan: TrainingPlan, context: &Context, task: &Counter) -> Result<Trained, Failure> {
+    let mut session = Session::new(plan);
     while !session.is_finished() {
         if context.interrupted() {
             return Err(Failure::Interrupted);
@@ -229,25 +240,29 @@ fn train(course: Course, context: &Context, task: &Task) -> Result<Trained, Fail
     Ok(session.best())
 }
 
-fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<Results, Failure> {
-    let mut results = Results {
+fn compare(
+    config: &L2oConfig,
+    networks: &[Trained],
+    context: &Context,
+) -> Result<L2oResults, Failure> {
+    let mut results = L2oResults {
         tables: Vec::new(),
         findings: Vec::new(),
         epsilon: EPSILON,
         interrupted: false,
     };
-    let methods = config.contests.len() * (networks.len() + 4);
+    let methods = config.evaluations.len() * (networks.len() + 4);
     let task = context.progress.task("testing optimisers", methods);
-    for (name, contest) in &config.contests {
+    for (name, evaluation) in &config.evaluations {
         let mut entries = Vec::new();
-        for method in contest.classics() {
+        for method in evaluation.classics() {
             if context.interrupted() {
                 break;
             }
-            entries.push(Entry {
-                kind: Kind::Classical,
+            entries.push(MethodEntry {
+                kind: MethodKind::Classical,
                 seed: None,
-                score: contest.classical(method),
+                score: evaluation.classical(method),
             });
             task.advance(1);
         }
@@ -255,14 +270,14 @@ fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<R
             if context.interrupted() {
                 break;
             }
-            let kind = Kind::of(trained);
+            let kind = MethodKind::of(trained);
             let seed = trained.seed();
             let number = seed.map_or("?".to_owned(), |seed| seed.to_string());
             let name = format!("{}, seed {number}", kind.title());
-            entries.push(Entry {
+            entries.push(MethodEntry {
                 kind,
                 seed,
-                score: contest.learned(name, trained.model, &trained.theta),
+                score: evaluation.learned(name, trained.model, &trained.theta),
             });
             task.advance(1);
         }
@@ -270,16 +285,16 @@ fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<R
             results.interrupted = true;
             break;
         }
-        results.tables.push(Table {
+        results.tables.push(MethodTable {
             name: name.clone(),
-            dim: contest.family.dim,
+            dim: evaluation.family.dim,
             entries,
         });
     }
     if results.tables.is_empty() {
         return Err(Failure::Interrupted);
     }
-    match search::run(&config.fields, context) {
+    match penalty_study::run(&config.fields, context) {
         Err(Failure::Interrupted) => results.interrupted = true,
         found => results.findings = found?,
     }
@@ -289,9 +304,9 @@ fn compare(config: &Config, networks: &[Trained], context: &Context) -> Result<R
 /// The entry of the registry.
 pub fn experiment(context: &Context) -> Result<Section, Failure> {
     let config = if context.quick {
-        Config::quick(context.seed)
+        L2oConfig::quick(context.seed)
     } else {
-        Config::paper()
+        L2oConfig::paper()
     };
     let results = run(&config, context)?;
     Ok(section(&config, &results))

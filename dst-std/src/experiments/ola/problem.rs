@@ -8,8 +8,9 @@ use dst_core::{Error, Objective};
 use super::Comparison;
 use super::grid::Setting;
 use super::run::{Limits, Run};
-use crate::data::{DataSet, data_folder, load, normals, read_vector};
+use crate::data::{DataSet, data_folder, load, read_vector};
 use crate::problems::{Margins, SmoothSvm, TOO_LARGE, minimise};
+use crate::random::normals;
 
 /// A problem to compare methods on.
 #[derive(Clone, Debug)]

@@ -3,7 +3,8 @@
 use super::claims::{claims, of, outcome};
 use super::{Comparison, Config, Cost, Results, better};
 use crate::experiments::common::list;
-use crate::report::{Axis, Cell, Plot, Section, Series, Table, panels, short};
+use crate::format::short;
+use crate::report::{Axis, Cell, Plot, Section, Series, Table, panels};
 
 /// Curves of the figure of gaps, with their colours; grey ones are context.
 const CURVES: [(&str, Option<usize>); 10] = [

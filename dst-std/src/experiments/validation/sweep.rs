@@ -4,15 +4,18 @@ use dst_core::Crossing;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Basis, Method, Problem, Run, Slots, TRUTH_RTOL, USUAL_RTOL, relative_error, truth};
 use crate::experiments::{Context, Failure, common};
-use crate::report::Task;
+use crate::progress::Counter;
+use crate::validation::{
+    Basis, GradientRun, Instance, InstanceSpec, IntegratorName, Slots, TRUTH_RTOL, USUAL_RTOL,
+    relative_error, truth,
+};
 
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Config {
+pub struct ValidationConfig {
     /// The instances.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<InstanceSpec>,
     /// ε
     pub epsilons: Vec<f64>,
     /// h, the longest first.
@@ -28,13 +31,13 @@ pub struct Config {
     /// Runs are given up after so many steps.
     pub max_steps: usize,
     /// An instance that is also run with its matrix formed.
-    pub formed: Option<Problem>,
+    pub formed: Option<InstanceSpec>,
 }
 
-impl Config {
+impl ValidationConfig {
     /// The paper's sweep, or a small part of it.
     pub fn new(quick: bool, seed: u64) -> Self {
-        let problem = |dim, basis| Problem {
+        let problem = |dim, basis| InstanceSpec {
             dim,
             basis,
             dense: false,
@@ -62,7 +65,7 @@ impl Config {
             usual_rtol: USUAL_RTOL,
             kept_bytes: 1 << 30,
             max_steps: 1_000_000,
-            formed: Some(Problem {
+            formed: Some(InstanceSpec {
                 dense: true,
                 ..formed
             }),
@@ -72,7 +75,7 @@ impl Config {
 
 /// All that the experiment finds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Results {
+pub struct ValidationResults {
     /// One for each instance and ε.
     pub cases: Vec<Case>,
     /// The instance with its matrix formed.
@@ -87,7 +90,7 @@ pub struct Results {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Case {
     /// The instance.
-    pub problem: Problem,
+    pub problem: InstanceSpec,
     /// ε
     pub epsilon: f64,
     /// T of the adaptive solver.
@@ -95,16 +98,16 @@ pub struct Case {
     /// Evaluations of a forward solve at the usual tolerance, and at the tight one.
     pub ode_evaluations: (usize, usize),
     /// Twelve: integrators by crossings.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ErrorCurve>,
 }
 
 /// One integrator with one crossing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Line {
+pub struct ErrorCurve {
     /// The integrator.
-    pub method: Method,
+    pub method: IntegratorName,
     /// The crossing.
-    #[serde(serialize_with = "super::gradient::serialize_crossing")]
+    #[serde(serialize_with = "crate::validation::serialize_crossing")]
     pub crossing: Crossing,
     /// By h.
     pub points: Vec<Point>,
@@ -129,7 +132,7 @@ pub struct Point {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Formed {
     /// The instance.
-    pub problem: Problem,
+    pub problem: InstanceSpec,
     /// N of the structured matrix, and of the formed one.
     pub steps: (usize, usize),
     /// Between the two gradients.
@@ -139,8 +142,8 @@ pub struct Formed {
 }
 
 /// Runs everything; what is finished when the user interrupts is kept.
-pub fn run(config: &Config, context: &Context) -> Result<Results, Failure> {
-    let mut results = Results {
+pub fn run(config: &ValidationConfig, context: &Context) -> Result<ValidationResults, Failure> {
+    let mut results = ValidationResults {
         cases: Vec::new(),
         formed: None,
         not_formed: None,
@@ -175,11 +178,11 @@ pub fn run(config: &Config, context: &Context) -> Result<Results, Failure> {
 }
 
 /// A gradient to be computed: integrator, crossing and h.
-type Job = (Method, Crossing, f64);
+type Job = (IntegratorName, Crossing, f64);
 
 /// Those of one case, line after line.
-fn jobs(config: &Config) -> Vec<Job> {
-    let lines = Method::ALL
+fn jobs(config: &ValidationConfig) -> Vec<Job> {
+    let lines = IntegratorName::ALL
         .into_iter()
         .flat_map(|method| Crossing::ALL.map(|crossing| (method, crossing)));
     lines
@@ -194,12 +197,12 @@ fn weight((method, _, h): Job) -> usize {
 
 /// All gradients of one instance and one ε; `None` if interrupted.
 fn case(
-    config: &Config,
-    problem: Problem,
-    instance: &super::Instance,
+    config: &ValidationConfig,
+    problem: InstanceSpec,
+    instance: &Instance,
     epsilon: f64,
     context: &Context,
-    task: &Task,
+    task: &Counter,
 ) -> Result<Option<Case>, Failure> {
     // Small systems one per thread, which share the memory; large ones one after the other, each on all threads.
     let side_by_side = problem.dim <= 1000;
@@ -223,7 +226,7 @@ fn case(
             return Ok(None);
         }
         let expected = (truth.exact.event.time / step).ceil().max(1.0) as usize;
-        let run = Run {
+        let run = GradientRun {
             method,
             crossing,
             step,
@@ -256,7 +259,7 @@ fn case(
         .chunks(config.steps.len())
         .zip(points.chunks(config.steps.len()));
     let lines = of_lines
-        .map(|(jobs, points)| Line {
+        .map(|(jobs, points)| ErrorCurve {
             method: jobs[0].0,
             crossing: jobs[0].1,
             points: points.to_vec(),
@@ -273,7 +276,7 @@ fn case(
 }
 
 /// Everything, if the memory that is allowed suffices; otherwise as many states as it holds.
-fn affordable(bytes: usize, state_bytes: usize, method: Method, steps: usize) -> Slots {
+fn affordable(bytes: usize, state_bytes: usize, method: IntegratorName, steps: usize) -> Slots {
     // A record has two vectors for each stage, less the first state.
     let with_record = 2 * method.stages() * state_bytes;
     if steps.saturating_mul(with_record) <= bytes {
@@ -293,9 +296,9 @@ fn order(points: &[Point], fit_from: f64) -> f64 {
     common::order(&fitted)
 }
 
-fn formed(config: &Config, problem: Problem) -> Result<Formed, String> {
-    let run = Run {
-        method: Method::Euler,
+fn formed(config: &ValidationConfig, problem: InstanceSpec) -> Result<Formed, String> {
+    let run = GradientRun {
+        method: IntegratorName::Euler,
         crossing: Crossing::Paper,
         step: config.steps.iter().copied().fold(0.0, f64::max),
         epsilon: config.epsilons.iter().copied().fold(0.0, f64::max),
@@ -303,7 +306,7 @@ fn formed(config: &Config, problem: Problem) -> Result<Formed, String> {
         max_steps: config.max_steps,
     };
     let answer = |dense| {
-        let instance = Problem { dense, ..problem }.build()?;
+        let instance = InstanceSpec { dense, ..problem }.build()?;
         run.answer(&instance)
     };
     let structured = answer(false)?;

@@ -5,7 +5,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::ROWS;
 use crate::linalg::elementwise::{dot, one};
-use crate::linalg::threads;
+use crate::parallel;
 
 /// ln(e − 1): the softplus of it is one.
 const UNIT: f64 = 0.541_324_854_612_918_1;
@@ -176,7 +176,7 @@ impl Forward<'_> {
         let (left, right) = part.split_at(middle);
         let (left_rate, right_rate) = rate.split_at_mut(middle);
         let half = |part, rate| move || Forward { part, rate }.run();
-        let (left, right) = threads::join(half(left, left_rate), half(right, right_rate));
+        let (left, right) = parallel::join(half(left, left_rate), half(right, right_rate));
         [left[0] + right[0], left[1] + right[1]]
     }
 }
@@ -286,6 +286,6 @@ impl Backward<'_> {
             g_bar: g_bar.1,
             x_bar: x_bar.1,
         };
-        threads::join(|| left.run(), || right.run());
+        parallel::join(|| left.run(), || right.run());
     }
 }

@@ -1,15 +1,15 @@
 //! The two networks, and where their weights lie.
 //!
 //! θ is a list of rows of [`WIDTH`] numbers, 30 units and two zeros, in the order and form in which the kernels read them.
-//! Files and people see the tensors of PyTorch: [`Model::tensors`] names them and says where each entry is.
+//! Files and people see the tensors of PyTorch: [`Architecture::tensors`] names them and says where each entry is.
 
 use super::kernel::{Gates, HIDDEN, Row, WIDTH};
-use crate::data::random::uniform;
 use crate::linalg::Real;
+use crate::random::uniform;
 
 /// A learned optimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Model {
+pub enum Architecture {
     /// L2O-DM: the gradient and x go into two LSTM layers; x ← x + 0.1·ELU(out).
     Dm,
     /// L2O-RNNprop: gradient and momentum, both divided by their size, go through a linear layer with ELU into two LSTM
@@ -32,7 +32,7 @@ pub struct Tensor {
     form: Form,
 }
 
-/// How a tensor lies in rows.
+/// Layout of a tensor in rows.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     /// Entry (unit, input) in row `input`.
@@ -63,7 +63,7 @@ impl Tensor {
         self.len() == 0
     }
 
-    /// Where entry `index`, counted row by row, is in θ.
+    /// Position in θ of entry `index`, counted row by row.
     pub fn place(&self, index: usize) -> usize {
         let columns = self.columns.max(1);
         let (row, column) = (index / columns, index % columns);
@@ -81,7 +81,7 @@ const fn cell_rows(inputs: usize) -> usize {
     4 * (inputs + HIDDEN + 2)
 }
 
-impl Model {
+impl Architecture {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Dm, Self::RnnProp];
 
@@ -154,7 +154,7 @@ impl Model {
     }
 }
 
-impl Model {
+impl Architecture {
     /// Random weights from a stream of random numbers, each uniform within ± `spread` of its tensor; PyTorch takes
     /// [`Tensor::spread`].
     pub fn initial<T: Real>(self, stream: u64, spread: impl Fn(&Tensor) -> f64) -> Vec<T> {
@@ -241,7 +241,7 @@ macro_rules! take_apart {
     };
 }
 
-impl Model {
+impl Architecture {
     take_apart!(
         weights_of,
         &[T],
@@ -266,13 +266,13 @@ mod tests {
 
     #[test]
     fn the_published_numbers_of_parameters() {
-        assert_eq!(Model::Dm.weights(), 11_551);
-        assert_eq!(Model::RnnProp.weights(), 15_001);
+        assert_eq!(Architecture::Dm.weights(), 11_551);
+        assert_eq!(Architecture::RnnProp.weights(), 15_001);
     }
 
     #[test]
     fn every_weight_has_a_place_of_its_own() {
-        for model in Model::ALL {
+        for model in Architecture::ALL {
             let mut taken = vec![false; model.theta_len()];
             for tensor in model.tensors() {
                 for index in 0..tensor.len() {

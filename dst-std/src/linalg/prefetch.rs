@@ -1,28 +1,28 @@
-//! Asking for memory ahead of its use.
+//! Hints to load memory before its use.
 //!
-//! A product that works in the cache leaves the way to memory idle. While it runs, it can ask for what comes next, a few lines of the
-//! cache at a time: more at once would have to wait for one another. Only a hint; where there is no such instruction, nothing.
+//! A product that works in the cache leaves the memory bus idle. While it runs, it can prefetch the next operands, a few cache lines at
+//! a time: more would queue. Prefetching is only a hint; on targets without the instruction it does nothing.
 
-/// Bytes of a line of the cache.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Memory that will be wanted soon: up to two pieces, one after the other.
+/// Memory to load soon: up to two pieces, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ahead<'a, T> {
+pub(crate) struct Prefetch<'a, T> {
     pieces: [&'a [T]; 2],
 }
 
-impl<'a, T> Ahead<'a, T> {
-    /// Nothing in view.
+impl<'a, T> Prefetch<'a, T> {
+    /// Nothing to load.
     pub(crate) const NOTHING: Self = Self { pieces: [&[]; 2] };
 
-    /// Of these pieces.
+    /// Loads these pieces.
     #[inline(always)]
     pub(crate) fn of(pieces: [&'a [T]; 2]) -> Self {
         Self { pieces }
     }
 
-    /// Asks for the next lines.
+    /// Prefetches the next lines.
     #[inline(always)]
     pub(crate) fn fetch(&mut self, lines: usize) {
         let [now, later] = &mut self.pieces;
@@ -32,7 +32,7 @@ impl<'a, T> Ahead<'a, T> {
         let line = LINE / size_of::<T>();
         let (asked, rest) = now.split_at(now.len().min(lines * line));
         for line in asked.chunks(line) {
-            prefetch(line);
+            hint(line);
         }
         *now = rest;
     }
@@ -40,7 +40,7 @@ impl<'a, T> Ahead<'a, T> {
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn prefetch<T>(line: &[T]) {
+fn hint<T>(line: &[T]) {
     use std::arch::x86_64::_MM_HINT_T1;
     if let Some(sse) = pulp::core_arch::x86::Sse::try_new() {
         sse._mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast());
@@ -49,7 +49,7 @@ fn prefetch<T>(line: &[T]) {
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-fn prefetch<T>(_: &[T]) {}
+fn hint<T>(_: &[T]) {}
 
 #[cfg(test)]
 mod tests {
@@ -58,11 +58,11 @@ mod tests {
     #[test]
     fn every_line_is_asked_for_once() {
         let (a, b) = (vec![1.0_f32; 100], vec![2.0_f32; 40]);
-        let mut ahead = Ahead::of([&a, &b]);
+        let mut prefetch = Prefetch::of([&a, &b]);
         let mut left = Vec::new();
         for _ in 0..4 {
-            ahead.fetch(3);
-            left.push(ahead.pieces.map(<[f32]>::len));
+            prefetch.fetch(3);
+            left.push(prefetch.pieces.map(<[f32]>::len));
         }
         assert_eq!(left, [[52, 40], [4, 40], [0, 40], [0, 0]]);
     }

@@ -55,9 +55,9 @@ impl Serialize for Basis {
     }
 }
 
-/// Which instance.
+/// Description of an instance: it is built from a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Problem {
+pub struct InstanceSpec {
     /// d
     pub dim: usize,
     /// The basis of the spectrum.
@@ -65,7 +65,7 @@ pub struct Problem {
     /// Form the matrix even where the basis has a structure.
     #[serde(skip)]
     pub dense: bool,
-    /// Where the random numbers come from.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
@@ -110,7 +110,7 @@ pub struct Instance {
     pub x0: Vec<f64>,
 }
 
-impl Problem {
+impl InstanceSpec {
     /// Makes the instance; refuses what does not fit into memory.
     pub fn build(&self) -> Result<Instance, String> {
         let &Self {

@@ -1,6 +1,6 @@
-//! The last phase, for ticks that are slow: trained alone, on the slowest of many.
+//! The last phase, for slow ticks: trained alone, on the slowest of a large pool.
 //!
-//! One tick in two hundred reaches it, so the others do not mind what it does; and only a great many ticks hold enough of those that do.
+//! About 0.5 % of ticks reach the last phase. Training it does not affect the rest, and needs a large pool.
 
 use dst_core::Error;
 
@@ -9,19 +9,20 @@ use super::pool::Pool;
 use super::program::Program;
 use super::score::{Score, iterations};
 use super::tuned::Tuned;
-use super::tuning::{Options, Progressed, Training, tune};
+use super::tuning::{Training, TuningOptions, tune};
+use crate::progress::Progress;
 
 /// Ticks that are solved at once: the copy in the precision of the device stays small.
 const PORTION: usize = 5000;
 
 /// Trains the last phase alone, on the slowest of `ticks`; the score is on all of them. Where none reaches it, nothing changes.
-pub(super) fn secure(
+pub(super) fn tune_tail_phase(
     program: &Program<f64>,
     knobset: &Knobset,
     theta: &[f64],
     ticks: &Pool<f64>,
-    options: &Options,
-    interrupted: impl FnMut(Progressed) -> bool,
+    options: &TuningOptions,
+    progress: &Progress,
 ) -> Result<Training, Error> {
     let small = program.cast::<f32>();
     let Some(tuned) = knobset.tuned(program, theta) else {
@@ -47,7 +48,7 @@ pub(super) fn secure(
             work,
         });
     }
-    let options = Options {
+    let options = TuningOptions {
         first: theta.len() - (knobset.knobs().per_phase() + 1),
         // They are few: small steps, and none of them more often than the others, lest it knows the worst by heart
         // and others, unseen, are worse.
@@ -85,7 +86,7 @@ pub(super) fn secure(
         begin,
         [&slow_ticks, &slow_ticks],
         &options,
-        interrupted,
+        progress,
     )?;
     // The others stop before the last phase: what they take has not changed.
     let last = count(&training.theta);
@@ -112,9 +113,9 @@ mod tests {
         let plant = safety_filter();
         let (program, ticks) = (&plant.program, plant.pool(11, 60));
         let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
-        let options = Options {
+        let options = TuningOptions {
             steps: 0,
-            ..Options::default()
+            ..TuningOptions::default()
         };
         let knobs = |switches: &[usize]| {
             Knobset::each_stage(program, program.jacobi().unwrap(), &kinds, switches)
@@ -133,7 +134,15 @@ mod tests {
         assert!((1..60).contains(&slow.len()), "{}", slow.len());
         let knobs = knobs(&[middle as usize]);
         let theta = knobs.start(1.5, 1.6);
-        let found = secure(program, &knobs, &theta, &ticks, &options, |_| false).unwrap();
+        let found = tune_tail_phase(
+            program,
+            &knobs,
+            &theta,
+            &ticks,
+            &options,
+            &Progress::hidden(),
+        )
+        .unwrap();
         let slow = ticks.subset(&slow);
         let of_slow = |theta: &[f64]| options.work(&counts(&knobs, theta, &slow));
         let mut expected = options.work(&all) + of_slow(&theta) + 3 * of_slow(&found.theta);

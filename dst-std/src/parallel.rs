@@ -1,12 +1,12 @@
-//! The number of threads: decided here, once, for everything.
+//! Threads: their number is decided here for the whole crate, and work is spread over them.
 //!
 //! Work is cut into pieces whose number depends on the problem alone, and partial sums are added in the order of the
 //! pieces. So a result does not depend on the number of threads, nor on which thread was quicker.
 
-/// More threads than this are a slip of the pen.
+/// Largest number of threads that is accepted.
 pub const MOST: usize = 1024;
 
-/// Runs `work` with this many threads at the disposal of everything it calls.
+/// Runs `work` with this many threads for everything that it calls.
 pub fn with<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Result<R, String> {
     if !(1..=MOST).contains(&threads) {
         return Err(format!(

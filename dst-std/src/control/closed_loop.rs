@@ -1,28 +1,28 @@
-//! Controllers in closed loop with their plants, in the precision of the device, warm-started tick by tick.
+//! Closed loops: a controller and its plant, in the precision of the device, warm-started from tick to tick.
 
 use dst_core::mpc::{Controller, Tick};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::control::plants::{Plant, Sine};
-use crate::data::random::bits;
+use super::plants::{Plant, Sine};
+use crate::random::bits;
 
-/// Seconds of a tick; both plants have the same.
+/// Seconds per tick; both plants have the same.
 const H: f64 = 0.05;
 
-/// One run of a controller.
+/// Record of one closed-loop run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Trace {
+pub struct LoopTrace {
     /// The first state of the first block, tick by tick.
     pub position: Vec<f64>,
     /// The first input.
     pub input: Vec<f64>,
-    /// Iterations of every tick; one above the cap where it was not solved.
+    /// Iterations of every tick; one above the cap if it was not solved.
     pub iterations: Vec<u32>,
 }
 
-/// What the tick at time t brings beside the state: the wish of the nominal controller, or nothing.
-pub(super) fn wish(plant: &Plant, sines: &[Sine], t: f64, x: &[f32]) -> Vec<f32> {
+/// The extra linear term at time t: that of the nominal controller, or none.
+fn nominal(plant: &Plant, sines: &[Sine], t: f64, x: &[f32]) -> Vec<f32> {
     if !plant.program.linear.is_empty() {
         return Vec::new();
     }
@@ -32,15 +32,15 @@ pub(super) fn wish(plant: &Plant, sines: &[Sine], t: f64, x: &[f32]) -> Vec<f32>
         .collect()
 }
 
-/// Runs number 0 … `runs` − 1 of a stream, each of so many ticks.
-pub(super) fn run(
+/// Simulates runs 0 … `runs` − 1 of a random stream, each of `ticks` ticks with at most `cap` iterations.
+pub fn closed_loops(
     plant: &Plant,
     controller: &Controller<'_, f32>,
     seed: u64,
     runs: usize,
     ticks: usize,
     cap: u32,
-) -> Vec<Trace> {
+) -> Vec<LoopTrace> {
     let one = |r: usize| trace(plant, controller, seed, r as u64, ticks, cap);
     (0..runs).into_par_iter().map(one).collect()
 }
@@ -52,7 +52,7 @@ fn trace(
     number: u64,
     ticks: usize,
     cap: u32,
-) -> Trace {
+) -> LoopTrace {
     let shape = controller.shape;
     let (x, _) = (plant.draw)(seed, number);
     let mut x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
@@ -61,7 +61,7 @@ fn trace(
         .map(|axis| Sine::random(bits(stream, axis)))
         .collect();
     let mut memory = vec![0.0; Tick::<f32>::len(shape)];
-    let mut trace = Trace {
+    let mut trace = LoopTrace {
         position: Vec::new(),
         input: Vec::new(),
         iterations: Vec::new(),
@@ -70,7 +70,7 @@ fn trace(
         return trace;
     };
     for k in 0..ticks {
-        let extra = wish(plant, &sines, k as f64 * H, &x);
+        let extra = nominal(plant, &sines, k as f64 * H, &x);
         let Ok(outcome) = controller.tick(&mut tick, &x, &extra, cap as usize) else {
             break;
         };

@@ -2,20 +2,20 @@
 
 use std::sync::OnceLock;
 
-use super::model::Model;
+use super::architecture::Architecture;
 use super::optimiser;
 use super::runs::{Classical, Runner, StepSize};
-use super::score::Score;
+use super::score::MethodScore;
 use super::session::{TEST, TUNING};
 use super::task::Family;
-use crate::linalg::threads::each;
+use crate::parallel::each;
 
 /// The problems of a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Contest {
-    /// What the problems are like.
+pub struct Evaluation {
+    /// Size and scale of the problems.
     pub(crate) family: Family,
-    /// How many.
+    /// Number of problems.
     pub(crate) problems: usize,
     /// Steps of a run.
     pub(crate) steps: usize,
@@ -28,7 +28,7 @@ pub struct Contest {
 /// Step sizes from which that of Adam is chosen.
 const ADAM_GRID: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 
-impl Contest {
+impl Evaluation {
     /// On so many problems, with runs of so many steps.
     pub const fn new(family: Family, problems: usize, steps: usize) -> Self {
         Self {
@@ -51,11 +51,11 @@ impl Contest {
         .map(|n| n as f64);
         // Problems with more examples than variables are also minimised, in double precision.
         let task = dim * samples * if samples > dim { 3.0 } else { 1.0 };
-        let desk = task + 8.0 * optimiser::PER_VARIABLE as f64 * dim;
-        4.0 * (threads as f64 * desk + problems * (steps + 1.0))
+        let worker = task + 8.0 * optimiser::PER_VARIABLE as f64 * dim;
+        4.0 * (threads as f64 * worker + problems * (steps + 1.0))
     }
 
-    fn score(&self, name: impl Into<String>, values: &[f32]) -> Score {
+    fn score(&self, name: impl Into<String>, values: &[f32]) -> MethodScore {
         let least = self.least.get_or_init(|| {
             let mut least = vec![0.0; self.problems];
             each(&mut least, &|index, least| {
@@ -63,7 +63,7 @@ impl Contest {
             });
             least
         });
-        Score::new(name, values, self.steps + 1, least)
+        MethodScore::new(name, values, self.steps + 1, least)
     }
 
     fn room(&self) -> Vec<f32> {
@@ -71,14 +71,19 @@ impl Contest {
     }
 
     /// A learned method.
-    pub fn learned(&self, name: impl Into<String>, model: Model, theta: &[f32]) -> Score {
+    pub fn learned(
+        &self,
+        name: impl Into<String>,
+        model: Architecture,
+        theta: &[f32],
+    ) -> MethodScore {
         let mut values = self.room();
         Runner::new(model, self.family, self.steps).learned(theta, self.set, &mut values);
         self.score(name, &values)
     }
 
     /// A classical method.
-    pub fn classical(&self, method: Classical) -> Score {
+    pub fn classical(&self, method: Classical) -> MethodScore {
         let mut values = self.room();
         method.run(self.family, self.set, self.steps + 1, &mut values);
         self.score(method.title(), &values)
@@ -119,17 +124,17 @@ mod tests {
     /// More examples than variables: f comes down to its least value, which Newton's method knows, and not to zero.
     #[test]
     fn values_are_told_above_the_infimum() {
-        let contest = Contest::new(Family::new(4, 80), 6, 3000);
-        let score = contest.classical(Classical::Nag(StepSize::OverL));
+        let evaluation = Evaluation::new(Family::new(4, 80), 6, 3000);
+        let score = evaluation.classical(Classical::Nag(StepSize::OverL));
         let last = score.mean_f[3000];
         println!("{} … {last:e}, {:?}", score.mean_f[0], score.steps_to);
         assert!(last.abs() < 1e-6, "{last:e}");
-        let least = contest.least.get().unwrap();
+        let least = evaluation.least.get().unwrap();
         assert!(least.iter().all(|&least| least > 0.05), "{least:?}");
         assert!((score.mean_f[0] + least.iter().sum::<f64>() / 6.0 - 2.0_f64.ln()).abs() < 1e-6);
         // And with fewer they are what they are.
-        let contest = Contest::new(Family::new(8, 4), 3, 10);
-        let score = contest.classical(Classical::Gd(StepSize::OverL));
+        let evaluation = Evaluation::new(Family::new(8, 4), 3, 10);
+        let score = evaluation.classical(Classical::Gd(StepSize::OverL));
         assert!((score.mean_f[0] - 2.0_f64.ln()).abs() < 1e-6);
     }
 }

@@ -1,13 +1,15 @@
-//! What a table of cold starts does not show: closed loop, bounds that were not trained on, and how good the inputs are at the stop.
+//! Robustness: closed loop, bounds that were not trained on, and the error of the inputs at the stop.
 
 use dst_core::mpc::Phases;
 use rayon::prelude::*;
 
-use super::baselines::{Bench, Fixed};
 use super::rows::Rows;
-use super::{Config, Row, Trace, closed_loop};
+use super::{ControlConfig, MethodRow};
+use crate::control::baselines::{Baselines, FixedSetting};
 use crate::control::plants::Plant;
-use crate::control::{Pool, Score, Stream, Tuned, iterations, solve, solve_exactly};
+use crate::control::{
+    LoopTrace, Pool, Score, Stream, Tuned, closed_loops, iterations, solve, solve_exactly,
+};
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
@@ -15,7 +17,7 @@ fn mean(values: &[f64]) -> f64 {
 
 /// Mean and largest distance of u at the stop from the exact solution.
 pub(super) fn input_error(
-    bench: &Bench<'_>,
+    bench: &Baselines<'_>,
     test64: &Pool<f64>,
     test: &Pool<f32>,
     tuned: &Tuned<f32>,
@@ -38,24 +40,24 @@ pub(super) fn input_error(
 /// Closed loop: the controllers of all trainings, and Jacobi with (ρ, α) chosen in closed loop. With the first run of each way.
 pub(super) fn loops(
     plant: &Plant,
-    bench: &Bench<'_>,
+    bench: &Baselines<'_>,
     jacobi: &[f64],
     tuned: &[Tuned<f32>],
-    jacobi_best: Fixed,
-    config: &Config,
-) -> (Vec<Row>, Vec<(String, Trace)>) {
+    jacobi_best: FixedSetting,
+    config: &ControlConfig,
+) -> (Vec<MethodRow>, Vec<(String, LoopTrace)>) {
     let [test, training] = [Stream::TestLoops, Stream::TuningLoops].map(|s| s.of(config.seed));
     let run = |tuned: &Tuned<f32>, seed: u64, runs: usize| {
         let controller = tuned.controller(&bench.small);
-        closed_loop::run(plant, &controller, seed, runs, config.ticks, config.cap)
+        closed_loops(plant, &controller, seed, runs, config.ticks, config.cap)
     };
-    let counts = |traces: &[Trace]| -> Vec<u32> {
+    let counts = |traces: &[LoopTrace]| -> Vec<u32> {
         traces.iter().flat_map(|t| t.iterations.clone()).collect()
     };
     // Around what is best from a cold start.
     let around = [0.4, 0.6, 1.0, 1.6, 2.5];
     let settings = around.iter().flat_map(|f| {
-        [1.5, 1.6, 1.8].map(|alpha| Fixed {
+        [1.5, 1.6, 1.8].map(|alpha| FixedSetting {
             rho: jacobi_best.rho * f,
             alpha,
         })
@@ -91,11 +93,11 @@ pub(super) fn loops(
 /// Other bounds, with the knobs of every training, and with those of Jacobi scaling by grid.
 pub(super) fn bounds(
     plant: &Plant,
-    bench: &Bench<'_>,
+    bench: &Baselines<'_>,
     tuned: &[Tuned<f32>],
     other: &[Tuned<f32>],
-    config: &Config,
-) -> Vec<Row> {
+    config: &ControlConfig,
+) -> Vec<MethodRow> {
     let choices: &[(&str, &[f64])] = if plant.program.shape.outputs > 0 {
         &[
             ("|u| ≤ 4", &[4.0, 1.0, 1.0]),

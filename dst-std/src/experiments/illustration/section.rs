@@ -1,11 +1,12 @@
 //! The results of the illustration as claims and figures.
 
-use super::{Config, Curve, ErrorLine, Path, Results, tables};
+use super::{Curve, ErrorLine, IllustrationConfig, IllustrationResults, Path, tables};
 use crate::experiments::common::list;
-use crate::report::{Axis, Plot, Section, Series, Verdict, short};
+use crate::format::short;
+use crate::report::{Axis, Plot, Section, Series, Verdict};
 
 /// The section of the report.
-pub fn section(config: &Config, results: &Results) -> Section {
+pub fn section(config: &IllustrationConfig, results: &IllustrationResults) -> Section {
     let mut section = Section::new(super::TITLE);
     section.paragraph(
         "The problem of the paper's Figure 1: f = 0.5·x1² + 2·x2², x' = −diag(1, θ)·∇f from (1, 1), stopped when \
@@ -81,7 +82,7 @@ pub fn section(config: &Config, results: &Results) -> Section {
     section
 }
 
-fn settings(section: &mut Section, config: &Config) {
+fn settings(section: &mut Section, config: &IllustrationConfig) {
     let problem = config.problem;
     section.setting(
         "table: θ, h, ε",
@@ -103,7 +104,7 @@ fn settings(section: &mut Section, config: &Config) {
     section.setting("random numbers", "none");
 }
 
-fn claims(section: &mut Section, config: &Config, results: &Results) {
+fn claims(section: &mut Section, config: &IllustrationConfig, results: &IllustrationResults) {
     // Does N·h tend to T? With half of the step the gap should halve.
     let gap = |h: f64, steps: fn(&super::CurvePoint) -> Option<usize>| {
         let points = results.curves.iter().flat_map(|curve| &curve.points);
@@ -183,7 +184,7 @@ fn ellipse(a: f64, b: f64, level: f64) -> impl Iterator<Item = (f64, f64)> {
     })
 }
 
-fn paths_plot(config: &Config, paths: &[Path]) -> Plot {
+fn paths_plot(config: &IllustrationConfig, paths: &[Path]) -> Plot {
     let mut plot = Plot::new("Paths until the stop")
         .size(330.0, 330.0)
         .x(Axis::linear("x1").range(-0.1, 1.1))
@@ -210,7 +211,7 @@ fn paths_plot(config: &Config, paths: &[Path]) -> Plot {
     plot
 }
 
-fn curves_plot(config: &Config, curves: &[Curve]) -> Plot {
+fn curves_plot(config: &IllustrationConfig, curves: &[Curve]) -> Plot {
     let mut plot = Plot::new("Stopping time against the parameter")
         .size(420.0, 330.0)
         .x(Axis::linear("θ"))

@@ -1,15 +1,15 @@
-//! What the network needs besides its weights, made once for many steps: aligned copies of the weights, room for a tile, and *pages*, on which
-//! the forward pass leaves what the transpose would otherwise compute again.
+//! Scratch of a network, allocated once for many steps: aligned copies of the weights, buffers for a tile, and *pages*. On a page the
+//! forward pass keeps the values that the transpose would otherwise compute again.
 
+use super::architecture::CellParts;
 use super::gates::Kept;
 use super::kernel::{Gates, HIDDEN, Rows, Sources, TILE, Transposed, WIDTH, add_scaled};
-use super::model::CellParts;
-use crate::linalg::{Ahead, Real};
+use crate::linalg::{Prefetch, Real};
 
-/// What the coordinates of a tile remember: h and c of the first layer, h and c of the second.
+/// Recurrent state of the coordinates of a tile: h and c of the first layer, h and c of the second.
 pub(super) type Memory<T> = [Rows<T>; 4];
 
-/// What a layer leaves behind on a tile.
+/// Values of a layer on a tile, kept for the transpose.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct LayerTrace<T> {
@@ -17,10 +17,10 @@ pub(super) struct LayerTrace<T> {
     pub(super) tanh_c: Rows<T>,
 }
 
-/// What the network leaves behind on a tile.
+/// Values of the network on a tile, kept for the transpose.
 #[derive(Clone, Debug)]
 pub(super) struct Trace<T> {
-    /// What went into the first layer.
+    /// Inputs of the first layer.
     pub(super) entry: Rows<T>,
     pub(super) layers: [LayerTrace<T>; 2],
     pub(super) out: [T; TILE],
@@ -136,10 +136,10 @@ fn add_gates<T: Real>(to: &mut [Gates<T>], from: &[Gates<T>]) {
     }
 }
 
-/// What the steps of an optimiser need besides the weights, made once.
+/// Scratch of the steps of an optimiser, allocated once.
 #[derive(Clone, Debug)]
-pub struct Workshop<T> {
-    pub(super) bench: Workbench<T>,
+pub struct NetworkScratch<T> {
+    pub(super) tile: TileScratch<T>,
     /// For steps that leave nothing behind.
     pub(super) trace: Trace<T>,
     pub(super) tiles: usize,
@@ -148,35 +148,35 @@ pub struct Workshop<T> {
     /// Which evaluation wrote a page.
     pub(super) stamps: Vec<T>,
     pub(super) stamp: T,
-    /// Which weights a page was written with, and which those of the bench are.
+    /// Which weights a page was written with, and which those of the tile are.
     pub(super) versions: Vec<usize>,
     pub(super) version: usize,
 }
 
-/// Where a tile is worked on.
+/// Buffers for one tile.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-pub(super) struct Workbench<T> {
+pub(super) struct TileScratch<T> {
     pub(super) cells: [Cell<T>; 2],
     pub(super) bars: [Cell<T>; 2],
     pub(super) transposed: [Transposed<T>; 2],
     /// h of the first layer after the step, what goes into the second.
     pub(super) between: [Rows<T>; 2],
-    /// What goes into the gates of a layer.
+    /// Inputs of the gates of a layer.
     pub(super) gates: [Gates<T>; TILE],
     pub(super) gate_bars: [[[Gates<T>; TILE]; 2]; 2],
     pub(super) inputs_bar: Rows<T>,
     pub(super) memory: Memory<T>,
 }
 
-impl<T: Real> Workshop<T> {
+impl<T: Real> NetworkScratch<T> {
     /// For problems of `dim` variables. With `pages`, so many steps in a row need no second forward pass on the way back;
     /// a page takes some 1400 bytes per variable in single precision.
     pub fn new(dim: usize, pages: usize) -> Box<Self> {
         let tiles = dim.div_ceil(TILE);
         let rows = [[T::ZERO; WIDTH]; TILE];
         let none = [[T::ZERO; WIDTH]; 4];
-        let bench = Workbench {
+        let tile = TileScratch {
             cells: [Cell::new(), Cell::new()],
             bars: [Cell::new(), Cell::new()],
             transposed: [[[[[T::ZERO; WIDTH]; 2]; HIDDEN]; 4]; 2],
@@ -187,7 +187,7 @@ impl<T: Real> Workshop<T> {
             memory: [rows; 4],
         };
         Box::new(Self {
-            bench,
+            tile,
             trace: Trace::new(),
             tiles,
             pages: vec![Trace::new(); pages * tiles],
@@ -211,9 +211,9 @@ impl<T: Real> Workshop<T> {
 
 impl<T: Real> LayerTrace<T> {
     #[inline(always)]
-    pub(super) fn ahead(&self) -> Ahead<'_, T> {
+    pub(super) fn prefetch(&self) -> Prefetch<'_, T> {
         let gates = self.gates.as_flattened().as_flattened();
-        Ahead::of([gates, self.tanh_c.as_flattened()])
+        Prefetch::of([gates, self.tanh_c.as_flattened()])
     }
 
     #[inline(always)]

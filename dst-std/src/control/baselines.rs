@@ -1,57 +1,67 @@
-//! What one would do without the gradient of a stopping time, each tuned on the same pools.
+//! Baselines: settings of ADMM that need no gradient of the stopping time.
 //!
-//! A base for R (all rows alike, Ruiz' equilibration, Jacobi) times ρ, with α; and rules that change ρ while the solver runs: OSQP's
-//! residual balancing, and the bounded one of TinyMPC. A change of ρ costs a factorisation, which is not counted here.
+//! [`FixedSetting`] takes R = ρ·base with a constant α, where the base is all ones, Ruiz equilibration ([`ruiz`]) or Jacobi scaling.
+//! [`Balancing`] changes ρ while the solver runs: the residual balancing of OSQP, or the bounded rule of TinyMPC. Its
+//! refactorisations are not counted.
 
 use dst_core::Scalar;
 use dst_core::mpc::{Phase, Solver};
 use rayon::prelude::*;
 
-use crate::control::{Knobset, Pool, Program, Score, Tuned, iterations};
-use crate::report::short;
+use super::knobset::Knobset;
+use super::pool::Pool;
+use super::program::Program;
+use super::score::{Score, iterations};
+use super::tuned::Tuned;
+use crate::format::short;
 
-/// ρ·base and α, the same at every iteration.
+/// R = ρ·base and α, the same at every iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Fixed {
+pub struct FixedSetting {
     /// ρ
-    pub(super) rho: f64,
+    pub rho: f64,
     /// α
-    pub(super) alpha: f64,
+    pub alpha: f64,
 }
 
-impl Fixed {
-    pub(super) fn words(self) -> String {
+impl FixedSetting {
+    /// The setting in words.
+    pub fn words(self) -> String {
         format!("ρ = {}, α = {}", short(self.rho), short(self.alpha))
     }
 }
 
-/// A rule that changes ρ.
+/// Rule that changes ρ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Balancing {
-    /// ρ at first.
-    pub(super) rho: f64,
+pub struct Balancing {
+    /// ρ at the first iteration.
+    pub rho: f64,
     /// α
-    pub(super) alpha: f64,
-    /// Looked at every so many iterations.
-    pub(super) interval: u32,
-    /// Changed if it would by more than this factor.
-    pub(super) threshold: f64,
-    /// Never further from the first than this factor.
-    pub(super) reach: f64,
+    pub alpha: f64,
+    /// Iterations between two checks.
+    pub interval: u32,
+    /// Least factor by which ρ changes.
+    pub threshold: f64,
+    /// Largest factor between ρ and its first value.
+    pub reach: f64,
 }
 
-/// A program in both precisions, with the bases of R.
-pub(super) struct Bench<'a> {
-    pub(super) program: &'a Program<f64>,
-    pub(super) small: Program<f32>,
-    pub(super) cap: u32,
+/// A program in both precisions, on which settings are counted.
+pub struct Baselines<'a> {
+    /// In double precision.
+    pub program: &'a Program<f64>,
+    /// In the precision of the device.
+    pub small: Program<f32>,
+    /// Iterations allowed.
+    pub cap: u32,
 }
 
-/// Mean or ½ mean + ½ p99.
-pub(super) type Key = fn(&Score) -> f64;
+/// Value of a score that a search minimises.
+pub type Key = fn(&Score) -> f64;
 
-impl<'a> Bench<'a> {
-    pub(super) fn new(program: &'a Program<f64>, cap: u32) -> Self {
+impl<'a> Baselines<'a> {
+    /// For this program, with at most `cap` iterations per tick.
+    pub fn new(program: &'a Program<f64>, cap: u32) -> Self {
         Self {
             program,
             small: program.cast(),
@@ -59,28 +69,31 @@ impl<'a> Bench<'a> {
         }
     }
 
-    pub(super) fn tuned(&self, base: &[f64], setting: Fixed) -> Option<Tuned<f32>> {
+    /// Parameters of a fixed setting; `None` if K does not exist.
+    pub fn tuned(&self, base: &[f64], setting: FixedSetting) -> Option<Tuned<f32>> {
         let weights: Vec<f64> = base.iter().map(|b| b * setting.rho).collect();
         let tuned = Tuned::constant(self.program, &weights, setting.alpha)?;
         Some(tuned.cast())
     }
 
-    /// Counts of knobs by the gradient.
-    pub(super) fn counts(&self, knobs: &Knobset, theta: &[f64], pool: &Pool<f32>) -> Vec<u32> {
+    /// Iterations of every tick with tuned knobs.
+    pub fn counts(&self, knobs: &Knobset, theta: &[f64], pool: &Pool<f32>) -> Vec<u32> {
         match knobs.tuned(self.program, theta) {
             Some(tuned) => iterations(&self.small, pool, tuned.cast().phases(), self.cap),
             None => vec![self.cap + 1; pool.len()],
         }
     }
 
-    pub(super) fn fixed(&self, base: &[f64], setting: Fixed, pool: &Pool<f32>) -> Vec<u32> {
+    /// Iterations of every tick with a fixed setting.
+    pub fn fixed(&self, base: &[f64], setting: FixedSetting, pool: &Pool<f32>) -> Vec<u32> {
         match self.tuned(base, setting) {
             Some(tuned) => iterations(&self.small, pool, tuned.phases(), self.cap),
             None => vec![self.cap + 1; pool.len()],
         }
     }
 
-    pub(super) fn balanced(&self, base: &[f64], rule: &Balancing, pool: &Pool<f32>) -> Vec<u32> {
+    /// Iterations of every tick with a rule that changes ρ.
+    pub fn balanced(&self, base: &[f64], rule: &Balancing, pool: &Pool<f32>) -> Vec<u32> {
         let each = |i: usize| self.balanced_one(base, rule, pool, i);
         (0..pool.len()).into_par_iter().map(each).collect()
     }
@@ -97,7 +110,7 @@ impl<'a> Bench<'a> {
         let mut rho = rule.rho;
         let Some(mut tuned) = self.tuned(
             base,
-            Fixed {
+            FixedSetting {
                 rho,
                 alpha: rule.alpha,
             },
@@ -125,7 +138,7 @@ impl<'a> Bench<'a> {
             }
             let next = wanted.clamp(rule.rho / rule.reach, rule.rho * rule.reach);
             if next > rho * rule.threshold || next < rho / rule.threshold {
-                let setting = Fixed {
+                let setting = FixedSetting {
                     rho: next,
                     alpha: rule.alpha,
                 };
@@ -161,8 +174,9 @@ fn largest<S: Scalar>(values: &[S]) -> f64 {
         .fold(0.0, |m, v| f64::max(m, v.to_f64().abs()))
 }
 
-/// The best of these settings, pool after pool: all on the first, the better ones on the next, the best few on all others.
-pub(super) fn best<T: Copy + Sync>(
+/// The best of these settings by successive elimination: all on the first pool, the best fifth on the next, the best three on
+/// all others.
+pub fn best_setting<T: Copy + Sync>(
     settings: &[T],
     pools: &[Pool<f32>],
     cap: u32,
@@ -189,19 +203,19 @@ pub(super) fn best<T: Copy + Sync>(
 }
 
 /// ρ from 10^`from` in `count` steps of a quarter of a decade, with every α.
-pub(super) fn grid(from: f64, count: usize, alphas: &[f64]) -> Vec<Fixed> {
+pub fn grid(from: f64, count: usize, alphas: &[f64]) -> Vec<FixedSetting> {
     let rho = |k: usize| libm::pow(10.0, from + k as f64 / 4.0);
     (0..count)
         .flat_map(|k| {
             alphas
                 .iter()
-                .map(move |&alpha| Fixed { rho: rho(k), alpha })
+                .map(move |&alpha| FixedSetting { rho: rho(k), alpha })
         })
         .collect()
 }
 
 /// Ruiz' equilibration of [[H, Gᵀ], [G, 0]]: the weights that its row scaling amounts to.
-pub(super) fn ruiz(program: &Program<f64>) -> Vec<f64> {
+pub fn ruiz(program: &Program<f64>) -> Vec<f64> {
     let (n, g) = (program.shape.variables(), program.constraint_rows());
     let m = g.len();
     let (mut d, mut e) = (vec![1.0; n], vec![1.0; m]);

@@ -2,22 +2,23 @@
 
 use dst_core::Crossing;
 
-use super::sweep::{Case, Config, Formed, Line, Point, Results};
-use super::{Method, Problem};
+use super::sweep::{Case, ErrorCurve, Formed, Point, ValidationConfig, ValidationResults};
 use crate::experiments::common::list;
+use crate::format::short;
 use crate::machine;
-use crate::report::{Axis, Plot, Section, Series, Table, Verdict, panels, short};
+use crate::report::{Axis, Plot, Section, Series, Table, Verdict, panels};
+use crate::validation::{InstanceSpec, IntegratorName};
 
 /// The pairs worth a line in a figure, with the order in h to be expected of each.
-const DRAWN: [(Method, Crossing, f64); 4] = [
-    (Method::Euler, Crossing::Paper, 1.0),
-    (Method::Euler, Crossing::Interpolated, 1.0),
-    (Method::Heun, Crossing::Slope, 2.0),
-    (Method::Rk4, Crossing::Hermite, 3.0),
+const DRAWN: [(IntegratorName, Crossing, f64); 4] = [
+    (IntegratorName::Euler, Crossing::Paper, 1.0),
+    (IntegratorName::Euler, Crossing::Interpolated, 1.0),
+    (IntegratorName::Heun, Crossing::Slope, 2.0),
+    (IntegratorName::Rk4, Crossing::Hermite, 3.0),
 ];
 
 /// The section of the report.
-pub fn section(config: &Config, results: &Results) -> Section {
+pub fn section(config: &ValidationConfig, results: &ValidationResults) -> Section {
     let mut section = Section::new(super::TITLE);
     section.interrupted = results.interrupted;
     section.paragraph(
@@ -57,12 +58,12 @@ pub fn section(config: &Config, results: &Results) -> Section {
     section
 }
 
-fn label(problem: &Problem) -> String {
+fn label(problem: &InstanceSpec) -> String {
     format!("d = {} ({})", problem.dim, problem.basis)
 }
 
-fn line(case: &Case, method: Method, crossing: Crossing) -> Option<&Line> {
-    let wanted = |line: &&Line| line.method == method && line.crossing == crossing;
+fn line(case: &Case, method: IntegratorName, crossing: Crossing) -> Option<&ErrorCurve> {
+    let wanted = |line: &&ErrorCurve| line.method == method && line.crossing == crossing;
     case.lines.iter().find(wanted)
 }
 
@@ -82,10 +83,10 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 /// The orders of these lines in all cases; a case without the line counts as NaN.
-fn order_range(results: &Results, lines: &[(Method, Crossing)]) -> (f64, f64) {
+fn order_range(results: &ValidationResults, lines: &[(IntegratorName, Crossing)]) -> (f64, f64) {
     let cases = results.cases.iter();
     range(cases.flat_map(|case| {
-        let order = |&(method, crossing): &(Method, Crossing)| {
+        let order = |&(method, crossing): &(IntegratorName, Crossing)| {
             line(case, method, crossing).map_or(f64::NAN, |line| line.order)
         };
         lines.iter().map(order).collect::<Vec<_>>()
@@ -101,9 +102,9 @@ fn span((low, high): (f64, f64)) -> String {
     }
 }
 
-fn claims(section: &mut Section, config: &Config, results: &Results) {
+fn claims(section: &mut Section, config: &ValidationConfig, results: &ValidationResults) {
     let cases = results.cases.len();
-    let (low, high) = order_range(results, &[(Method::Euler, Crossing::Paper)]);
+    let (low, high) = order_range(results, &[(IntegratorName::Euler, Crossing::Paper)]);
     section.claim(
         "Theorem 2: the gradient of the discrete stopping time (Definition 3, Euler) tends to that of the continuous one, linearly in h.",
         format!("order {} over {cases} cases (d, ε)", span((low, high))),
@@ -119,7 +120,7 @@ fn claims(section: &mut Section, config: &Config, results: &Results) {
             "ours, not the paper's: a better integrator alone does not help, a sharper crossing with it does",
         );
     }
-    let alone = [Method::Heun, Method::Rk4].map(|method| (method, Crossing::Paper));
+    let alone = [IntegratorName::Heun, IntegratorName::Rk4].map(|method| (method, Crossing::Paper));
     let (low, high) = order_range(results, &alone);
     section.claim(
         "Definition 3 stays of first order with Heun and RK4.",
@@ -131,7 +132,7 @@ fn claims(section: &mut Section, config: &Config, results: &Results) {
         let lines = results
             .cases
             .iter()
-            .filter_map(|case| line(case, Method::Euler, Crossing::Paper));
+            .filter_map(|case| line(case, IntegratorName::Euler, Crossing::Paper));
         range(
             lines
                 .filter_map(|l| l.points.iter().find(|p| p.step == h))
@@ -180,7 +181,7 @@ fn claims(section: &mut Section, config: &Config, results: &Results) {
     }
 }
 
-fn figures(section: &mut Section, results: &Results) {
+fn figures(section: &mut Section, results: &ValidationResults) {
     let mut by_dimension: Vec<&Case> = Vec::new();
     for case in &results.cases {
         if by_dimension.iter().all(|seen| seen.problem != case.problem) {
@@ -202,7 +203,7 @@ fn figures(section: &mut Section, results: &Results) {
             .y(Axis::log(y))
             .legend_right();
         for case in &results.cases {
-            if let Some(line) = line(case, Method::Euler, Crossing::Paper) {
+            if let Some(line) = line(case, IntegratorName::Euler, Crossing::Paper) {
                 let name = format!("{}, ε = {}", label(&case.problem), short(case.epsilon));
                 let points = line.points.iter().map(|p| (p.step, value(p)));
                 plot = plot.line(Series::new(name, points).markers());
@@ -250,7 +251,7 @@ fn error_plot(case: &Case) -> Plot {
     plot
 }
 
-fn orders(results: &Results) -> Table {
+fn orders(results: &ValidationResults) -> Table {
     let mut table = Table::new().left("integrator").left("crossing");
     for case in &results.cases {
         table = table.right(format!(
@@ -259,7 +260,7 @@ fn orders(results: &Results) -> Table {
             short(case.epsilon)
         ));
     }
-    for method in Method::ALL {
+    for method in IntegratorName::ALL {
         for crossing in Crossing::ALL {
             let found = results.cases.iter().map(|case| {
                 let order = line(case, method, crossing).map_or(f64::NAN, |line| line.order);
@@ -275,7 +276,7 @@ fn orders(results: &Results) -> Table {
     table
 }
 
-fn evaluations(results: &Results) -> Table {
+fn evaluations(results: &ValidationResults) -> Table {
     let mut table = Table::new()
         .left("problem")
         .right("ε")
@@ -286,7 +287,7 @@ fn evaluations(results: &Results) -> Table {
         .right("Euler, shortest h")
         .right("equal at h");
     for case in &results.cases {
-        let Some(line) = line(case, Method::Euler, Crossing::Paper) else {
+        let Some(line) = line(case, IntegratorName::Euler, Crossing::Paper) else {
             continue;
         };
         let steps = |point: Option<&Point>| point.map_or(0, |p| p.steps);
@@ -304,7 +305,7 @@ fn evaluations(results: &Results) -> Table {
     table
 }
 
-fn errors(results: &Results) -> Table {
+fn errors(results: &ValidationResults) -> Table {
     let mut table = Table::new()
         .right("d")
         .left("basis")
@@ -335,7 +336,7 @@ fn errors(results: &Results) -> Table {
     table
 }
 
-fn settings(section: &mut Section, config: &Config) {
+fn settings(section: &mut Section, config: &ValidationConfig) {
     let problems: Vec<String> = config.problems.iter().map(label).collect();
     section.setting("problems", problems.join(", "));
     section.setting("ε", list(&config.epsilons));

@@ -10,11 +10,12 @@ use serde::Serialize;
 use super::instance::Instance;
 use crate::machine;
 use crate::ode::{self, EventGradient, OdeError};
+use crate::progress::Progress;
 
 /// An integrator by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Method {
+pub enum IntegratorName {
     /// The paper's.
     Euler,
     /// Second order.
@@ -23,7 +24,7 @@ pub enum Method {
     Rk4,
 }
 
-impl Method {
+impl IntegratorName {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Euler, Self::Heun, Self::Rk4];
 
@@ -46,7 +47,7 @@ impl Method {
     }
 }
 
-/// How many states the backward sweep may keep.
+/// Number of states that the backward sweep may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Slots {
@@ -66,26 +67,26 @@ impl fmt::Display for Slots {
     }
 }
 
-/// A run to be made.
+/// Settings of a run and its gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Run {
-    /// How x goes on.
+pub struct GradientRun {
+    /// Integrator of the flow.
     #[serde(rename = "integrator")]
-    pub method: Method,
-    /// How T is read off the last step.
+    pub method: IntegratorName,
+    /// Crossing: the formula for T on the last step.
     #[serde(serialize_with = "serialize_crossing")]
     pub crossing: Crossing,
     /// h
     pub step: f64,
     /// ε
     pub epsilon: f64,
-    /// What the backward sweep may keep.
+    /// States that the backward sweep may keep.
     pub slots: Slots,
     /// The run is given up after so many steps.
     pub max_steps: usize,
 }
 
-pub(super) fn serialize_crossing<S: serde::Serializer>(
+pub(crate) fn serialize_crossing<S: serde::Serializer>(
     crossing: &Crossing,
     to: S,
 ) -> Result<S::Ok, S::Error> {
@@ -96,7 +97,7 @@ fn serialize_all<S: serde::Serializer>(to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str("all")
 }
 
-/// What a run found.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// N
@@ -131,38 +132,38 @@ impl fmt::Debug for Prepared<'_> {
     }
 }
 
-impl Run {
-    /// Finds N by a run without a gradient and allocates what the gradient will need. `watch` is told from time to time which share
-    /// of the way to ε that run has gone.
+impl GradientRun {
+    /// Finds N by a run without a gradient and allocates what the gradient will need. Its progress
+    /// is the share of the way to ε.
     pub fn prepare<'p>(
         &self,
         instance: &'p Instance,
-        watch: impl FnMut(f64),
+        progress: &Progress,
     ) -> Result<Prepared<'p>, String> {
         match self.method {
-            Method::Euler => self.prepare_with(Euler::new(self.step), instance, watch),
-            Method::Heun => self.prepare_with(Heun::new(self.step), instance, watch),
-            Method::Rk4 => self.prepare_with(Rk4::new(self.step), instance, watch),
+            IntegratorName::Euler => self.prepare_with(Euler::new(self.step), instance, progress),
+            IntegratorName::Heun => self.prepare_with(Heun::new(self.step), instance, progress),
+            IntegratorName::Rk4 => self.prepare_with(Rk4::new(self.step), instance, progress),
         }
     }
 
     /// Runs and differentiates, once.
     pub fn answer(&self, instance: &Instance) -> Result<Answer, String> {
-        (self.prepare(instance, |_| ())?.repeat)()
+        (self.prepare(instance, &Progress::hidden())?.repeat)()
     }
 
     fn prepare_with<'p, I: Integrator<f64> + Send + 'p>(
         &self,
         integrator: I,
         instance: &'p Instance,
-        watch: impl FnMut(f64),
+        progress: &Progress,
     ) -> Result<Prepared<'p>, String> {
         let plan = Plan::new(integrator, self.epsilon)
             .at_most(self.max_steps)
             .crossing(self.crossing)
             .mode(Mode::Adjoint);
         let run = *self;
-        let steps = run.count(plan, instance, watch)?;
+        let steps = run.count(plan, instance, progress)?;
         let dims = instance.system.dims();
         let record = dims.record_len(integrator.stages());
         let (slots, per_slot) = match run.slots {
@@ -205,10 +206,13 @@ impl Run {
         &self,
         plan: Plan<f64, I>,
         instance: &Instance,
-        mut watch: impl FnMut(f64),
+        progress: &Progress,
     ) -> Result<usize, String> {
-        /// Steps between two looks.
+        /// Steps between two reports of progress.
         const PORTION: usize = 16;
+        /// Parts of the way to ε.
+        const PARTS: usize = 1000;
+        let task = progress.task("running", PARTS);
         let Instance { system, theta, x0 } = instance;
         let mut memory = HeapMemory::new(&plan, system, 0);
         let explain = |error| self.explain(error);
@@ -218,7 +222,9 @@ impl Run {
         let start = start.iterate().criterion;
         // J falls about exponentially.
         while let Status::Running(now) = problem.advance(&mut memory, PORTION).map_err(explain)? {
-            watch((start / now.best_criterion).ln() / (start / self.epsilon).ln());
+            let share = (start / now.best_criterion).ln() / (start / self.epsilon).ln();
+            let parts = (PARTS as f64 * share) as usize;
+            task.advance(parts.saturating_sub(task.done()));
         }
         match problem.complete(&mut memory).map_err(explain)? {
             Status::Reached(stop) if stop.steps == 0 => Err(self.explain(Error::StoppedAtStart)),

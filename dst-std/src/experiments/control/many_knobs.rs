@@ -1,27 +1,25 @@
 //! One knob per kind and stage, in three phases: by the gradient, and by a search that may spend several times the work.
 
-use super::baselines::Bench;
 use super::rows::Rows;
-use super::search::search;
 use super::study::train;
-use super::{Config, Failure, ManyKnobs};
+use super::{ControlConfig, Failure, ManyKnobs};
+use crate::control::baselines::Baselines;
 use crate::control::plants::Plant;
-use crate::control::{Knobset, Pool, Stream, begin};
-use crate::experiments::common::go_on;
-use crate::report::Interrupt;
+use crate::control::{Knobset, Pool, Stream, initial_theta, tune_without_gradient};
+use crate::progress::Progress;
 
-/// Where phases begin.
+/// Iterations at which the second and the third phase begin.
 const THREE_PHASES: [usize; 2] = [16, 48];
 
-/// Both, for every training.
-pub(super) fn many(
+/// Both methods, for every training.
+pub(super) fn many_knobs(
     plant: &Plant,
-    bench: &Bench<'_>,
+    bench: &Baselines<'_>,
     jacobi: &[f64],
     pools: &[[Pool<f64>; 2]],
-    config: &Config,
+    config: &ControlConfig,
     test: &Pool<f32>,
-    interrupt: &Interrupt,
+    progress: &Progress,
 ) -> Result<ManyKnobs, Failure> {
     let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
     let knobs = Knobset::each_stage(bench.program, jacobi.to_vec(), &kinds, &THREE_PHASES);
@@ -29,7 +27,7 @@ pub(super) fn many(
     let mut work = [0.0; 2];
     let names = ["gradient of the stopping time", "search without a gradient"];
     for (s, ticks) in pools.iter().enumerate() {
-        let training = train(bench.program, &knobs, ticks, &config.training(s), interrupt)?;
+        let training = train(bench.program, &knobs, ticks, &config.training(s), progress)?;
         table.add(
             names[0],
             true,
@@ -37,16 +35,16 @@ pub(super) fn many(
             &bench.counts(&knobs, &training.theta, test),
         );
         let options = config.options(Stream::Search(s));
-        let found = search(
+        let found = tune_without_gradient(
             bench.program,
             &knobs,
-            &begin(bench.program, &knobs, &ticks[0], config.cap),
-            ticks,
+            &initial_theta(bench.program, &knobs, &ticks[0], config.cap),
+            ticks.each_ref(),
             &options,
             config.search_factor * training.work,
-            || interrupt.raised(),
+            progress,
         );
-        go_on(interrupt)?;
+        progress.check()?;
         let words = format!("{} generations", found.generations);
         table.add(
             names[1],

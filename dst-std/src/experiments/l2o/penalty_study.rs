@@ -1,4 +1,4 @@
-//! Where does a penalty on the stopping time help? Small networks, trained with and without it on several kinds of problems,
+//! Problems on which a penalty on the stopping time may help: small networks, trained with and without it on several kinds of problems,
 //! seed by seed.
 //!
 //! At the paper's size the steps of a plain network are at their bound: nothing can be quicker. Here are kinds of problems on
@@ -8,23 +8,25 @@ use serde::Serialize;
 
 use super::super::common::list;
 use super::{Context, Failure, train};
-use crate::l2o::{Contest, Course, Family, LEVELS, Loss, Model, Penalty, Recipe, Score};
+use crate::l2o::{
+    Architecture, Evaluation, Family, LEVELS, Loss, MethodScore, Penalty, Recipe, TrainingPlan,
+};
 use crate::report::{Section, Table, Verdict};
 
 /// A kind of problems to look at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// What is special about it.
+    /// Its distinguishing property.
     pub name: String,
     /// The test.
-    pub contest: Contest,
+    pub evaluation: Evaluation,
     /// Trainings without a penalty.
-    pub plain: Vec<Course>,
+    pub plain: Vec<TrainingPlan>,
     /// The penalties to compare them with.
     pub penalties: Vec<Penalty>,
 }
 
-/// How the networks with one penalty did on the problems of a field.
+/// Scores of the networks with one penalty on the problems of a field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The field.
@@ -32,14 +34,14 @@ pub struct Finding {
     /// The penalty, in one word.
     pub penalty: &'static str,
     /// One score per seed.
-    pub scores: Vec<Score>,
+    pub scores: Vec<MethodScore>,
 }
 
 impl Field {
     fn new(name: &str, family: Family, recipe: Recipe, seeds: impl Iterator<Item = u64>) -> Self {
         const STEPS: usize = 300;
         let recipe = Recipe { family, ..recipe };
-        let course = |seed| Course {
+        let plan = |seed| TrainingPlan {
             recipe,
             seed,
             steps: STEPS,
@@ -48,8 +50,8 @@ impl Field {
         };
         Self {
             name: name.to_owned(),
-            contest: Contest::new(family, 256, 2 * recipe.horizon()),
-            plain: seeds.map(course).collect(),
+            evaluation: Evaluation::new(family, 256, 2 * recipe.horizon()),
+            plain: seeds.map(plan).collect(),
             penalties: vec![
                 // To the logarithm belongs the second form, as on the rest of the page.
                 match recipe.loss {
@@ -69,7 +71,7 @@ impl Field {
 pub(super) fn fields() -> Vec<Field> {
     let recipe = Recipe {
         batch: 16,
-        ..Recipe::paper(Model::RnnProp)
+        ..Recipe::paper(Architecture::RnnProp)
     };
     let overdetermined = |spread| Family {
         spread,
@@ -123,14 +125,14 @@ pub(super) fn small(seed: u64) -> Vec<Field> {
         batch: 4,
         segments: 2,
         steps: 15,
-        ..Recipe::paper(Model::RnnProp)
+        ..Recipe::paper(Architecture::RnnProp)
     };
     let family = Family {
         spread: 5.0,
         ..Family::new(8, 64)
     };
     let mut field = Field::new("a minimum (n = 8d)", family, recipe, seed..=seed);
-    field.contest = Contest::new(family, 16, 60);
+    field.evaluation = Evaluation::new(family, 16, 60);
     field.plain[0].steps = 60;
     field.penalties = vec![Penalty::Target {
         level: 1e-3,
@@ -142,7 +144,7 @@ pub(super) fn small(seed: u64) -> Vec<Field> {
 /// Trains and tests.
 pub(super) fn run(fields: &[Field], context: &Context) -> Result<Vec<Finding>, Failure> {
     let all = |field: &Field| -> usize {
-        let steps: usize = field.plain.iter().map(|course| course.steps).sum();
+        let steps: usize = field.plain.iter().map(|plan| plan.steps).sum();
         steps * (1 + field.penalties.len())
     };
     let task = context
@@ -157,11 +159,13 @@ pub(super) fn run(fields: &[Field], context: &Context) -> Result<Vec<Finding>, F
                 scores: Vec::new(),
             };
             for &plain in &field.plain {
-                let mut course = plain;
-                course.recipe.penalty = penalty;
-                let trained = train(course, context, &task)?;
-                let name = format!("seed {}", course.seed);
-                let score = field.contest.learned(name, trained.model, &trained.theta);
+                let mut plan = plain;
+                plan.recipe.penalty = penalty;
+                let trained = train(plan, context, &task)?;
+                let name = format!("seed {}", plan.seed);
+                let score = field
+                    .evaluation
+                    .learned(name, trained.model, &trained.theta);
                 finding.scores.push(score);
             }
             findings.push(finding);
@@ -177,7 +181,7 @@ const NONE: &str = Penalty::None.name();
 const AIM: usize = 1;
 
 impl Finding {
-    fn list(&self, of: impl Fn(&Score) -> f64) -> String {
+    fn list(&self, of: impl Fn(&MethodScore) -> f64) -> String {
         list(&self.scores.iter().map(of).collect::<Vec<_>>())
     }
 
@@ -238,9 +242,9 @@ pub(super) fn show(section: &mut Section, findings: &[Finding]) {
         let mut row = vec![
             finding.field.clone().into(),
             finding.penalty.into(),
-            finding.list(Score::median_stop).into(),
+            finding.list(MethodScore::median_stop).into(),
             finding.list(|score| (100.0 * score.rises).round()).into(),
-            finding.list(Score::median_f).into(),
+            finding.list(MethodScore::median_f).into(),
             finding.list(|score| score.f_at_100).into(),
         ];
         row.extend((0..LEVELS.len()).map(|level| {

@@ -1,9 +1,10 @@
 //! The figure, the tables and the verdicts.
 
 use super::super::common;
-use super::{Config, Kind, Results, Table};
-use crate::l2o::{LEVELS, Score};
-use crate::report::{Axis, Cell, Plot, Section, Series, Table as Cells, Verdict, panels, short};
+use super::{L2oConfig, L2oResults, MethodKind, MethodTable};
+use crate::format::short;
+use crate::l2o::{LEVELS, MethodScore};
+use crate::report::{Axis, Cell, Plot, Section, Series, Table as Cells, Verdict, panels};
 
 /// f outside is drawn at the edge.
 const LOWEST: f64 = 1e-16;
@@ -14,7 +15,7 @@ const COLLAPSED: f64 = 1e-2;
 const FRESH: std::ops::RangeInclusive<u64> = 4..=6;
 
 /// The report of the experiment.
-pub fn section(config: &Config, results: &Results) -> Section {
+pub fn section(config: &L2oConfig, results: &L2oResults) -> Section {
     let mut section = Section::new(super::TITLE);
     claims(&mut section, results);
     paragraphs(&mut section, config);
@@ -33,14 +34,14 @@ pub fn section(config: &Config, results: &Results) -> Section {
             self::table(table),
         );
     }
-    super::search::show(&mut section, &results.findings);
+    super::penalty_study::show(&mut section, &results.findings);
     section.data("l2o-curves", "The curves of the figure.", curves(results));
     section.interrupted = results.interrupted;
     settings(&mut section, config, results);
     section
 }
 
-fn paragraphs(section: &mut Section, config: &Config) {
+fn paragraphs(section: &mut Section, config: &L2oConfig) {
     section.paragraph(
         "f is the mean logistic loss of n random examples in d = 2n variables. The data can be separated, so inf f = 0 is not \
          attained, and the stop test f(x_{k−1}) − f(x_k) ≤ 1e-5 measures slow progress, not optimality. It also fires when f \
@@ -58,7 +59,7 @@ fn paragraphs(section: &mut Section, config: &Config) {
          equal. RNNprop-Time, ln f: with the guarded penalty in its second form, where the last step counts as given, so that \
          nothing is gained by making it shorter.",
     );
-    let trained = if config.courses.is_empty() {
+    let trained = if config.plans.is_empty() {
         "The networks were trained with dst l2o train at d = 512, 64 problems per step, 500 steps, and chosen by validation."
     } else {
         "Small networks, trained for this page in a few seconds; dst reproduce without --quick tests the ones of the paper's size."
@@ -66,18 +67,18 @@ fn paragraphs(section: &mut Section, config: &Config) {
     section.paragraph(trained);
 }
 
-fn plot(table: &Table) -> Plot {
+fn plot(table: &MethodTable) -> Plot {
     let mut plot = Plot::new(table.name.clone())
         .x(Axis::linear("iteration"))
         .y(Axis::log("mean f").range(LOWEST, 2.0));
-    let mut add = |score: &Score, name: &str, style: &dyn Fn(Series) -> Series| {
+    let mut add = |score: &MethodScore, name: &str, style: &dyn Fn(Series) -> Series| {
         let stride = score.mean_f.len().div_ceil(400).max(1);
         let points = score.mean_f.iter().enumerate().step_by(stride);
         let points = points.map(|(k, &f)| (k as f64, f.clamp(LOWEST, 2.0)));
         let taken = std::mem::replace(&mut plot, Plot::new(""));
         plot = taken.line(style(Series::new(name, points)));
     };
-    for (i, score) in table.of(Kind::Classical).enumerate() {
+    for (i, score) in table.of(MethodKind::Classical).enumerate() {
         let style = |series: Series| match i {
             0 => series.grey(),
             1 => series.grey().dashed(),
@@ -87,12 +88,12 @@ fn plot(table: &Table) -> Plot {
         add(score, &score.name, &style);
     }
     for (kind, colour) in [
-        (Kind::Dm, 4),
-        (Kind::Plain, 0),
-        (Kind::Literal, 3),
-        (Kind::Guarded, 1),
-        (Kind::Log, 2),
-        (Kind::LogTime, 5),
+        (MethodKind::Dm, 4),
+        (MethodKind::Plain, 0),
+        (MethodKind::Literal, 3),
+        (MethodKind::Guarded, 1),
+        (MethodKind::Log, 2),
+        (MethodKind::LogTime, 5),
     ] {
         if let Some(score) = table.of(kind).next() {
             add(score, kind.title(), &|series| series.colour(colour));
@@ -112,7 +113,7 @@ fn percent(share: f64) -> Cell {
 }
 
 /// All methods on one set of problems.
-pub fn table(table: &Table) -> Cells {
+pub fn table(table: &MethodTable) -> Cells {
     let mut cells = Cells::new()
         .left("method")
         .right("N median")
@@ -147,7 +148,7 @@ pub fn table(table: &Table) -> Cells {
     cells
 }
 
-fn curves(results: &Results) -> Cells {
+fn curves(results: &L2oResults) -> Cells {
     let mut cells = Cells::new()
         .right("d")
         .left("method")
@@ -169,11 +170,11 @@ fn curves(results: &Results) -> Cells {
 }
 
 /// Does it hold on every set, on some, on none?
-fn verdict(results: &Results, holds: impl Fn(&Table) -> bool) -> Verdict {
+fn verdict(results: &L2oResults, holds: impl Fn(&MethodTable) -> bool) -> Verdict {
     Verdict::of_all(results.tables.iter().map(holds))
 }
 
-fn on_each(results: &Results, tell: impl Fn(&Table) -> String) -> String {
+fn on_each(results: &L2oResults, tell: impl Fn(&MethodTable) -> String) -> String {
     let told: Vec<String> = results
         .tables
         .iter()
@@ -187,41 +188,51 @@ fn list(values: impl Iterator<Item = f64>) -> String {
 }
 
 /// N with f at the stop, for every seed of a kind.
-fn stops(table: &Table, kind: Kind) -> String {
+fn stops(table: &MethodTable, kind: MethodKind) -> String {
     format!(
         "N {} with f {}",
-        list(table.of(kind).map(Score::median_stop)),
-        list(table.of(kind).map(Score::median_f))
+        list(table.of(kind).map(MethodScore::median_stop)),
+        list(table.of(kind).map(MethodScore::median_f))
     )
 }
 
-fn claims(section: &mut Section, results: &Results) {
+fn claims(section: &mut Section, results: &L2oResults) {
     lower(
         section,
         results,
-        Kind::Plain,
+        MethodKind::Plain,
         "RNNprop, trained as published,",
     );
-    lower(section, results, Kind::Log, "RNNprop, trained on ln f,");
+    lower(
+        section,
+        results,
+        MethodKind::Log,
+        "RNNprop, trained on ln f,",
+    );
     sooner(
         section,
         results,
-        Kind::Plain,
+        MethodKind::Plain,
         "RNNprop, trained as published,",
     );
-    sooner(section, results, Kind::Log, "RNNprop, trained on ln f,");
+    sooner(
+        section,
+        results,
+        MethodKind::Log,
+        "RNNprop, trained on ln f,",
+    );
     literal(section, results);
     penalised(
         section,
         results,
-        [Kind::Guarded, Kind::Plain],
+        [MethodKind::Guarded, MethodKind::Plain],
         ["The guarded penalty", "none"],
     );
     over_seeds(section, results);
     penalised(
         section,
         results,
-        [Kind::LogTime, Kind::Log],
+        [MethodKind::LogTime, MethodKind::Log],
         [
             "With the loss ln f, the guarded penalty in its second form",
             "none",
@@ -230,7 +241,7 @@ fn claims(section: &mut Section, results: &Results) {
     penalised(
         section,
         results,
-        [Kind::LogTime, Kind::Plain],
+        [MethodKind::LogTime, MethodKind::Plain],
         [
             "With the loss ln f, the guarded penalty in its second form",
             "the published training without a penalty",
@@ -239,17 +250,17 @@ fn claims(section: &mut Section, results: &Results) {
 }
 
 /// Are there entries of this kind?
-fn has(results: &Results, kind: Kind) -> bool {
+fn has(results: &L2oResults, kind: MethodKind) -> bool {
     let mut tables = results.tables.iter();
     tables.any(|table| table.of(kind).next().is_some())
 }
 
 /// Does it hold for every entry of a kind, of which there are some?
-fn every(table: &Table, kind: Kind, holds: impl Fn(&Score) -> bool) -> bool {
+fn every(table: &MethodTable, kind: MethodKind, holds: impl Fn(&MethodScore) -> bool) -> bool {
     table.of(kind).next().is_some() && table.of(kind).all(holds)
 }
 
-fn lower(section: &mut Section, results: &Results, kind: Kind, who: &str) {
+fn lower(section: &mut Section, results: &L2oResults, kind: MethodKind, who: &str) {
     if !has(results, kind) {
         return;
     }
@@ -259,13 +270,13 @@ fn lower(section: &mut Section, results: &Results, kind: Kind, who: &str) {
             format!(
                 "{} against {}",
                 list(table.of(kind).map(|score| score.f_at_100)),
-                list(table.of(Kind::Classical).map(|score| score.f_at_100))
+                list(table.of(MethodKind::Classical).map(|score| score.f_at_100))
             )
         }),
         verdict(results, |table| {
             every(table, kind, |ours| {
                 table
-                    .of(Kind::Classical)
+                    .of(MethodKind::Classical)
                     .all(|theirs| ours.f_at_100 < theirs.f_at_100)
             })
         }),
@@ -273,21 +284,21 @@ fn lower(section: &mut Section, results: &Results, kind: Kind, who: &str) {
     );
 }
 
-fn sooner(section: &mut Section, results: &Results, kind: Kind, who: &str) {
+fn sooner(section: &mut Section, results: &L2oResults, kind: MethodKind, who: &str) {
     if !has(results, kind) {
         return;
     }
     section.claim(
         format!("{who} meets the stopping test hundreds of iterations sooner than GD (200 or more) and 50 or more sooner than NAG, at an f that is no worse."),
         on_each(results, |table| {
-            let classical = table.of(Kind::Classical).take(2);
+            let classical = table.of(MethodKind::Classical).take(2);
             let theirs: Vec<String> = classical
                 .map(|score| format!("{} {} with f {}", score.name, short(score.median_stop()), short(score.median_f())))
                 .collect();
             format!("{}; {}", stops(table, kind), theirs.join(", "))
         }),
         verdict(results, |table| {
-            let classical: Vec<&Score> = table.of(Kind::Classical).take(2).collect();
+            let classical: Vec<&MethodScore> = table.of(MethodKind::Classical).take(2).collect();
             every(table, kind, |ours| {
                 classical.iter().zip([200.0, 50.0]).all(|(theirs, sooner)| {
                     ours.median_stop() + sooner <= theirs.median_stop()
@@ -299,29 +310,29 @@ fn sooner(section: &mut Section, results: &Results, kind: Kind, who: &str) {
     );
 }
 
-fn literal(section: &mut Section, results: &Results) {
-    if !has(results, Kind::Literal) {
+fn literal(section: &mut Section, results: &L2oResults) {
+    if !has(results, MethodKind::Literal) {
         return;
     }
     section.claim(
         "With the literal penalty (λ = 1) it stops sooner than without (the paper).",
         on_each(results, |table| {
-            let rises = table.of(Kind::Literal).map(|score| 100.0 * score.rises);
+            let rises = table.of(MethodKind::Literal).map(|score| 100.0 * score.rises);
             format!(
                 "{}, {} % on a rise; without {}",
-                stops(table, Kind::Literal),
+                stops(table, MethodKind::Literal),
                 list(rises),
-                stops(table, Kind::Plain)
+                stops(table, MethodKind::Plain)
             )
         }),
         verdict(results, |table| {
-            let sooner = |ours: &Score| {
+            let sooner = |ours: &MethodScore| {
                 table
-                    .of(Kind::Plain)
+                    .of(MethodKind::Plain)
                     .all(|plain| ours.median_stop() < plain.median_stop())
             };
-            let honest = |ours: &Score| ours.rises < 0.5 && ours.median_f() <= COLLAPSED;
-            every(table, Kind::Literal, |ours| sooner(ours) && honest(ours))
+            let honest = |ours: &MethodScore| ours.rises < 0.5 && ours.median_f() <= COLLAPSED;
+            every(table, MethodKind::Literal, |ours| sooner(ours) && honest(ours))
         }),
         "A stop that is bought with a larger f, or by making f rise, is no success: N is never told without f at the stop.",
     );
@@ -330,8 +341,8 @@ fn literal(section: &mut Section, results: &Results) {
 /// A penalty against the same training without, seed by seed.
 fn penalised(
     section: &mut Section,
-    results: &Results,
-    [kind, plain]: [Kind; 2],
+    results: &L2oResults,
+    [kind, plain]: [MethodKind; 2],
     [what, than]: [&str; 2],
 ) {
     if !has(results, kind) {
@@ -367,12 +378,15 @@ fn penalised(
 
 /// The guarded penalty over seeds, for one seed is luck: two trainings of one recipe differ by a factor of three in f at the stop.
 /// The rule was written down, and the seeds chosen, before any of these networks was tested.
-fn over_seeds(section: &mut Section, results: &Results) {
-    let pairs = |table: &Table| -> Vec<[(f64, f64); 2]> {
+fn over_seeds(section: &mut Section, results: &L2oResults) {
+    let pairs = |table: &MethodTable| -> Vec<[(f64, f64); 2]> {
         let score = |kind, seed| table.of_seed(kind, seed);
         FRESH
             .filter_map(|seed| {
-                let pair = [score(Kind::Guarded, seed)?, score(Kind::Plain, seed)?];
+                let pair = [
+                    score(MethodKind::Guarded, seed)?,
+                    score(MethodKind::Plain, seed)?,
+                ];
                 Some(pair.map(|score| (score.median_stop(), score.median_f())))
             })
             .collect()
@@ -381,7 +395,7 @@ fn over_seeds(section: &mut Section, results: &Results) {
         return;
     }
     // The mean of N, and the geometric mean of f at the stop.
-    let means = |table: &Table, which: usize| {
+    let means = |table: &MethodTable, which: usize| {
         let pairs = pairs(table);
         let mean = |of: &dyn Fn((f64, f64)) -> f64| {
             pairs.iter().map(|pair| of(pair[which])).sum::<f64>() / pairs.len() as f64
@@ -411,29 +425,32 @@ fn over_seeds(section: &mut Section, results: &Results) {
         }),
         verdict(results, |table| {
             let [(n, f), (plain_n, plain_f)] = [0, 1].map(|which| means(table, which));
-            let honest = |ours: &Score| ours.rises < 0.5 && ours.median_f() <= COLLAPSED;
-            n <= plain_n && f <= plain_f && every(table, Kind::Guarded, honest)
+            let honest = |ours: &MethodScore| ours.rises < 0.5 && ours.median_f() <= COLLAPSED;
+            n <= plain_n && f <= plain_f && every(table, MethodKind::Guarded, honest)
         }),
         "Of each seed the median over the problems. Rule and seeds were set down before these networks were tested; the claim above, seed by seed, has all six.",
     );
 }
 
-fn settings(section: &mut Section, config: &Config, results: &Results) {
+fn settings(section: &mut Section, config: &L2oConfig, results: &L2oResults) {
     section.setting(
         "stop test",
         format!("f(x_{{k-1}}) - f(x_k) <= {:e}", results.epsilon),
     );
-    for (name, contest) in &config.contests {
+    for (name, evaluation) in &config.evaluations {
         section.setting(
             format!("problems, {name}"),
             format!(
                 "{} of {} examples in {} variables, {} steps",
-                contest.problems, contest.family.samples, contest.family.dim, contest.steps
+                evaluation.problems,
+                evaluation.family.samples,
+                evaluation.family.dim,
+                evaluation.steps
             ),
         );
     }
-    for course in &config.courses {
-        let recipe = course.recipe;
+    for plan in &config.plans {
+        let recipe = plan.recipe;
         section.setting(
             format!(
                 "training, {} {}",
@@ -443,8 +460,8 @@ fn settings(section: &mut Section, config: &Config, results: &Results) {
             format!(
                 "{}, seed {}, {} steps of {} problems (d = {}), {} segments of {} steps, rate {}",
                 recipe.loss.title(),
-                course.seed,
-                course.steps,
+                plan.seed,
+                plan.steps,
                 recipe.batch,
                 recipe.family.dim,
                 recipe.segments,
@@ -457,12 +474,12 @@ fn settings(section: &mut Section, config: &Config, results: &Results) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Entry;
+    use super::super::MethodEntry;
     use super::*;
 
     /// A network that stops after `n` steps at `f`.
-    fn entry(kind: Kind, seed: u64, n: f64, f: f64) -> Entry {
-        let score = Score {
+    fn entry(kind: MethodKind, seed: u64, n: f64, f: f64) -> MethodEntry {
+        let score = MethodScore {
             name: format!("seed {seed}"),
             mean_f: vec![1.0, f],
             stop_quartiles: [Some(n); 3],
@@ -473,7 +490,7 @@ mod tests {
             f_at_100: f,
             steps_to: [Some(n); 3],
         };
-        Entry {
+        MethodEntry {
             kind,
             seed: Some(seed),
             score,
@@ -482,17 +499,17 @@ mod tests {
 
     /// The verdict on seeds 4, 5, … with these N and f with the penalty, where all have N = 10 and f = 4 without.
     fn verdict_on(guarded: &[(f64, f64)]) -> Option<Verdict> {
-        let mut entries = vec![entry(Kind::Guarded, 1, 1.0, 1e-3)];
+        let mut entries = vec![entry(MethodKind::Guarded, 1, 1.0, 1e-3)];
         for (seed, &(n, f)) in (4..).zip(guarded) {
-            entries.push(entry(Kind::Guarded, seed, n, f * 1e-6));
-            entries.push(entry(Kind::Plain, seed, 10.0, 4e-6));
+            entries.push(entry(MethodKind::Guarded, seed, n, f * 1e-6));
+            entries.push(entry(MethodKind::Plain, seed, 10.0, 4e-6));
         }
-        let table = Table {
+        let table = MethodTable {
             name: "test".to_owned(),
             dim: 8,
             entries,
         };
-        let results = Results {
+        let results = L2oResults {
             tables: vec![table],
             findings: Vec::new(),
             epsilon: 1e-5,

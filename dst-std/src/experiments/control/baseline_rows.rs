@@ -1,29 +1,31 @@
-//! The rows of the baselines: every one searches its settings on the pool and decides by the same ticks as the gradient's trainings.
+//! Rows of the baselines. Each searches its settings on the pool, and the same ticks decide as in the trainings by the gradient.
 
-use super::Config;
-use super::baselines::{Balancing, Bench, Fixed, Key, best, grid, ruiz};
+use super::ControlConfig;
 use super::rows::Rows;
+use crate::control::baselines::{
+    Balancing, Baselines, FixedSetting, Key, best_setting, grid, ruiz,
+};
 use crate::control::plants::Plant;
 use crate::control::{Pool, Score};
-use crate::report::short;
+use crate::format::short;
 
-/// What the sources of the two problems publish.
-pub(super) fn published(plant: &Plant) -> Fixed {
+/// The setting that the source of the plant publishes.
+pub(super) fn published(plant: &Plant) -> FixedSetting {
     let rho = if plant.program.shape.outputs > 0 {
         100.0
     } else {
         5.0
     };
-    Fixed { rho, alpha: 1.0 }
+    FixedSetting { rho, alpha: 1.0 }
 }
 
-/// All of them on the ticks of one training; returns the Jacobi setting that is best by ½ mean + ½ p99.
-pub(super) fn rivals(
+/// Adds a row per baseline, tuned on the ticks of one training. Returns the Jacobi setting that is best by ½ mean + ½ p99.
+pub(super) fn add_baselines(
     table: &mut Rows<'_>,
-    bench: &Bench<'_>,
+    bench: &Baselines<'_>,
     jacobi: &[f64],
     ticks: &[Pool<f64>; 2],
-) -> Fixed {
+) -> FixedSetting {
     let config = table.config;
     let rounds = rounds(ticks, config);
     let (ones, ruiz) = (vec![1.0; jacobi.len()], ruiz(bench.program));
@@ -33,7 +35,7 @@ pub(super) fn rivals(
         &[1.0, 1.3, 1.5, 1.6, 1.7, 1.8, 1.9]
     };
     let by: [(&str, Key); 2] = [("mean", |s| s.mean), ("mean + p99", Score::blend)];
-    let mut jacobi_best = Fixed {
+    let mut jacobi_best = FixedSetting {
         rho: 1.0,
         alpha: 1.6,
     };
@@ -44,8 +46,8 @@ pub(super) fn rivals(
         // The published ρ lie inside.
         let settings = grid(from, 18, alphas);
         for (what, key) in by {
-            let counts = |s: &Fixed, p: &Pool<f32>| bench.fixed(base, *s, p);
-            if let Some((setting, _)) = best(&settings, &rounds, config.cap, key, counts) {
+            let counts = |s: &FixedSetting, p: &Pool<f32>| bench.fixed(base, *s, p);
+            if let Some((setting, _)) = best_setting(&settings, &rounds, config.cap, key, counts) {
                 let counts = bench.fixed(base, setting, table.test);
                 table.add(
                     &format!("{name}, by {what}"),
@@ -80,8 +82,8 @@ pub(super) fn rivals(
     ] {
         let settings = grid(-2.0, 28, &[1.6]);
         let few = rounds.get(..1).unwrap_or_default();
-        let counts = |s: &Fixed, p: &Pool<f32>| bench.fixed(base, *s, p);
-        let middle = best(&settings, few, config.cap, |s| s.mean, counts);
+        let counts = |s: &FixedSetting, p: &Pool<f32>| bench.fixed(base, *s, p);
+        let middle = best_setting(&settings, few, config.cap, |s| s.mean, counts);
         let middle = middle.map_or(1.0, |found| found.0.rho);
         let rules = rules(factors, middle, intervals, threshold, reach, config.coarse);
         add_balancing(table, bench, base, name, &rules, &rounds);
@@ -117,14 +119,14 @@ fn rules(
 
 fn add_balancing(
     table: &mut Rows<'_>,
-    bench: &Bench<'_>,
+    bench: &Baselines<'_>,
     base: &[f64],
     name: &str,
     rules: &[Balancing],
     rounds: &[Pool<f32>],
 ) {
     let counts = |rule: &Balancing, p: &Pool<f32>| bench.balanced(base, rule, p);
-    if let Some((rule, _)) = best(rules, rounds, table.config.cap, Score::blend, counts) {
+    if let Some((rule, _)) = best_setting(rules, rounds, table.config.cap, Score::blend, counts) {
         let words = format!(
             "ρ0 = {}, α = {}, every {}",
             short(rule.rho),
@@ -136,7 +138,7 @@ fn add_balancing(
 }
 
 /// A few ticks of the pool, more, all of it, and those that decide.
-fn rounds([pool, choice]: &[Pool<f64>; 2], config: &Config) -> Vec<Pool<f32>> {
+fn rounds([pool, choice]: &[Pool<f64>; 2], config: &ControlConfig) -> Vec<Pool<f32>> {
     let few = if config.coarse { 24 } else { 60 };
     let heads = [pool.head(few), pool.head(300), pool.clone(), choice.clone()];
     heads.iter().map(Pool::cast).collect()

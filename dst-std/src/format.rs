@@ -26,7 +26,7 @@ pub fn short(value: f64) -> String {
 }
 
 /// Without the zeros at the end of a decimal fraction.
-pub(super) fn trimmed(text: &str) -> &str {
+pub(crate) fn trimmed(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
     } else {

@@ -1,8 +1,9 @@
 //! The results of the control experiment as claims, tables and figures.
 
-use super::{Config, Findings, Results, Row};
+use super::{ControlConfig, ControlResults, Findings, MethodRow};
 use crate::control::{CHOICE, Score};
-use crate::report::{Axis, Cell, Plot, Section, Series, Table, Verdict, panels, short};
+use crate::format::short;
+use crate::report::{Axis, Cell, Plot, Section, Series, Table, Verdict, panels};
 
 /// The bounds that the study set for itself: mean, p99 and maximum; `None` where it makes no promise.
 const PROMISED: [(f64, f64, Option<f64>); 2] = [(45.0, 60.0, Some(175.0)), (20.5, 50.0, None)];
@@ -11,7 +12,7 @@ const PROMISED: [(f64, f64, Option<f64>); 2] = [(45.0, 60.0, Some(175.0)), (20.5
 type Part = fn(&Score) -> f64;
 
 /// The section of the report.
-pub fn section(config: &Config, results: &Results) -> Section {
+pub fn section(config: &ControlConfig, results: &ControlResults) -> Section {
     let mut section = Section::new(super::TITLE);
     section.paragraph(
         "A model predictive controller solves a quadratic program at every tick, here by ADMM in f32; the deadline does not wait. Its knobs are a \
@@ -31,7 +32,7 @@ pub fn section(config: &Config, results: &Results) -> Section {
         tables(&mut section, findings);
         figures(&mut section, findings);
     }
-    let rows: Vec<&Row> = results.momentum.iter().collect();
+    let rows: Vec<&MethodRow> = results.momentum.iter().collect();
     section.table(
         "control-momentum",
         "One axis, projected gradient with momentum: a grid over its two parameters beside the gradient of the stopping time",
@@ -65,7 +66,7 @@ fn name(findings: &Findings, what: &str) -> String {
     format!("control-{}-{what}", findings.plant.replace(' ', "-"))
 }
 
-fn spread(row: &Row, part: fn(&Score) -> f64) -> String {
+fn spread(row: &MethodRow, part: fn(&Score) -> f64) -> String {
     let texts: Vec<String> = row.scores.iter().map(|s| short(part(s))).collect();
     let same = texts.windows(2).all(|pair| pair[0] == pair[1]);
     if same {
@@ -76,13 +77,13 @@ fn spread(row: &Row, part: fn(&Score) -> f64) -> String {
 }
 
 /// The row of the phases, by the gradient.
-fn ours(findings: &Findings) -> Option<&Row> {
+fn ours(findings: &Findings) -> Option<&MethodRow> {
     findings.rows.iter().rfind(|row| row.ours)
 }
 
 fn claims(
     section: &mut Section,
-    config: &Config,
+    config: &ControlConfig,
     findings: &Findings,
     (mean, p99, max): (f64, f64, Option<f64>),
 ) {
@@ -110,7 +111,7 @@ fn claims(
         Verdict::of_all(held),
         format!("{} held-out ticks, {}", config.test, row.name),
     );
-    let others: Vec<&Row> = findings.rows.iter().filter(|row| !row.ours).collect();
+    let others: Vec<&MethodRow> = findings.rows.iter().filter(|row| !row.ours).collect();
     let least = |part: fn(&Score) -> f64| {
         let values = others.iter().map(|row| row.average(part));
         values.fold(f64::INFINITY, f64::min)
@@ -175,7 +176,7 @@ fn claims(
     );
 }
 
-fn score_table(rows: &[&Row]) -> Table {
+fn score_table(rows: &[&MethodRow]) -> Table {
     let mut table = Table::new()
         .left("knobs")
         .right("mean")
@@ -199,13 +200,13 @@ fn score_table(rows: &[&Row]) -> Table {
 
 fn tables(section: &mut Section, findings: &Findings) {
     let plant = findings.plant;
-    let rows: Vec<&Row> = findings.rows.iter().collect();
+    let rows: Vec<&MethodRow> = findings.rows.iter().collect();
     section.table(
         name(findings, "iterations"),
         format!("{plant}: iterations on held-out ticks from a cold start, one number per training"),
         score_table(&rows),
     );
-    let mut rows: Vec<&Row> = findings.closed_loop.iter().collect();
+    let mut rows: Vec<&MethodRow> = findings.closed_loop.iter().collect();
     rows.extend(&findings.other_bounds);
     section.table(
         name(findings, "elsewhere"),

@@ -1,0 +1,246 @@
+//! A training that may be killed at any moment.
+//!
+//! It keeps three files side by side: the best weights, the log, and a checkpoint with all that the next step depends on. Each is
+//! written whole or not at all. A training that was killed and opened again ends with the bits of one that was not.
+//!
+//! ```
+//! use std::time::Duration;
+//! use dst_std::l2o::{Architecture, Family, Recipe, ResumableTraining, TrainError, TrainingFiles, TrainingPlan};
+//! use dst_std::progress::Progress;
+//!
+//! # let folder = std::env::temp_dir().join(format!("dst-resumable-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder).unwrap();
+//! let recipe = Recipe {
+//!     family: Family::new(8, 4), batch: 2, segments: 2, steps: 3,
+//!     ..Recipe::paper(Architecture::RnnProp)
+//! };
+//! let plan = TrainingPlan { recipe, seed: 1, steps: 4, validate_every: 2, validation_problems: 2 };
+//! let files = TrainingFiles::new(folder.join("small.safetensors"))?;
+//!
+//! let progress = Progress::hidden();
+//! progress.interrupt().raise(); // a user who changes their mind at once
+//! let mut training = ResumableTraining::open(plan, files.clone(), None, false)?;
+//! assert_eq!(training.run(Duration::from_secs(120), &progress), Err(TrainError::Interrupted { done: 0 }));
+//!
+//! // Goes on from the checkpoint.
+//! let mut training = ResumableTraining::open(plan, files, None, true)?;
+//! training.run(Duration::from_secs(120), &Progress::hidden())?;
+//! assert!(training.session().is_finished());
+//! # std::fs::remove_dir_all(&folder).unwrap();
+//! # Ok::<(), TrainError>(())
+//! ```
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::session::{Session, TrainingPlan};
+use crate::files::{try_to_write, write_file};
+use crate::progress::Progress;
+
+/// Files of a training.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrainingFiles {
+    weights: PathBuf,
+    log: PathBuf,
+    checkpoint: PathBuf,
+}
+
+/// Reason why a training did not end. Messages are one sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrainError {
+    /// The weights would have the name of the log or of the checkpoint.
+    SameName,
+    /// A file cannot be written.
+    NotWritable(String),
+    /// There is a checkpoint, and the training is not to be resumed.
+    CheckpointExists,
+    /// The checkpoint cannot be read.
+    CheckpointUnreadable(ErrorKind),
+    /// The checkpoint belongs to another training, or is damaged.
+    CheckpointRefused(String),
+    /// The checkpoint belongs to a training that began from other weights.
+    OtherStart,
+    /// A step failed: numbers that are not finite.
+    Step(String),
+    /// A file could not be written on the way.
+    Save(String),
+    /// The user asked for an end; the checkpoint is written.
+    Interrupted {
+        /// Steps done.
+        done: usize,
+    },
+}
+
+impl fmt::Display for TrainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameName => f.write_str(
+                "the weights must not end in .csv or .checkpoint, as the log and the checkpoint do",
+            ),
+            Self::CheckpointExists => f.write_str(
+                "there is a checkpoint of an earlier training; resume it, or choose another file",
+            ),
+            Self::CheckpointUnreadable(kind) => write!(f, "the checkpoint cannot be read: {kind}"),
+            Self::CheckpointRefused(reason) => write!(f, "the checkpoint {reason}"),
+            Self::OtherStart => f.write_str(
+                "the checkpoint belongs to a training that did not begin from these weights",
+            ),
+            Self::NotWritable(sentence) | Self::Step(sentence) | Self::Save(sentence) => {
+                f.write_str(sentence)
+            }
+            Self::Interrupted { done } => write!(f, "interrupted after {done} steps"),
+        }
+    }
+}
+
+impl std::error::Error for TrainError {}
+
+impl TrainingFiles {
+    /// The weights at this path, with the log (.csv) and the checkpoint (.checkpoint) beside them.
+    pub fn new(weights: impl Into<PathBuf>) -> Result<Self, TrainError> {
+        let weights = weights.into();
+        let (log, checkpoint) = (
+            weights.with_extension("csv"),
+            weights.with_extension("checkpoint"),
+        );
+        if weights == log || weights == checkpoint {
+            return Err(TrainError::SameName);
+        }
+        Ok(Self {
+            weights,
+            log,
+            checkpoint,
+        })
+    }
+
+    /// Checks that all files can be written, and that no checkpoint would be lost.
+    pub fn check(&self, resume: bool) -> Result<(), TrainError> {
+        for path in [&self.weights, &self.log, &self.checkpoint] {
+            try_to_write(path).map_err(TrainError::NotWritable)?;
+        }
+        match !resume && self.checkpoint.exists() {
+            true => Err(TrainError::CheckpointExists),
+            false => Ok(()),
+        }
+    }
+
+    /// The best weights.
+    pub fn weights(&self) -> &Path {
+        &self.weights
+    }
+
+    /// One line per step.
+    pub fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// All that the next step depends on.
+    pub fn checkpoint(&self) -> &Path {
+        &self.checkpoint
+    }
+}
+
+/// A [`Session`] with its files.
+pub struct ResumableTraining {
+    session: Session,
+    files: TrainingFiles,
+    plan: TrainingPlan,
+}
+
+impl ResumableTraining {
+    /// Opens a training that begins from `start`, or from random weights. With `resume`, it goes on from the checkpoint. Without
+    /// a checkpoint the training was killed before it wrote its first, and begins anew.
+    ///
+    /// # Panics
+    /// If `start` does not have the length of the network.
+    pub fn open(
+        plan: TrainingPlan,
+        files: TrainingFiles,
+        start: Option<&[f32]>,
+        resume: bool,
+    ) -> Result<Self, TrainError> {
+        files.check(resume)?;
+        let found = if resume {
+            resumed(plan, &files.checkpoint)?
+        } else {
+            None
+        };
+        let session = found.unwrap_or_else(|| match start {
+            Some(theta) => Session::from_weights(plan, theta.to_vec()),
+            None => Session::new(plan),
+        });
+        if start.is_some_and(|theta| session.start() != Session::start_of(theta)) {
+            return Err(TrainError::OtherStart);
+        }
+        Ok(Self {
+            session,
+            files,
+            plan,
+        })
+    }
+
+    /// The training so far.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Trains to the end, with a checkpoint every `period`, at an interrupt, and at the end.
+    pub fn run(&mut self, period: Duration, progress: &Progress) -> Result<(), TrainError> {
+        let task = progress.task("training", self.plan.steps);
+        task.skip(self.session.done());
+        let mut saved = Instant::now();
+        while !self.session.is_finished() {
+            if progress.interrupted() {
+                self.save()?;
+                return Err(TrainError::Interrupted {
+                    done: self.session.done(),
+                });
+            }
+            let step = match self.session.step() {
+                Ok(step) => step,
+                Err(mut sentence) => {
+                    // The step has moved the weights before it failed: only a checkpoint before it can be gone on from.
+                    let saved = self.session.has_chosen().then(|| self.save_best());
+                    if let Some(Err(other)) = saved {
+                        sentence = format!("{sentence}; {other}");
+                    }
+                    return Err(TrainError::Step(sentence));
+                }
+            };
+            task.say(format!("training, loss {:.3e}", step.loss));
+            task.advance(1);
+            if saved.elapsed() >= period {
+                self.save()?;
+                saved = Instant::now();
+            }
+        }
+        self.save()
+    }
+
+    fn save_best(&self) -> Result<(), String> {
+        let best = self.session.best().to_bytes()?;
+        write_file(&self.files.weights, &best)
+            .and_then(|()| write_file(&self.files.log, self.session.log().as_bytes()))
+    }
+
+    fn save(&self) -> Result<(), TrainError> {
+        let bytes = self.session.checkpoint().map_err(TrainError::Save)?;
+        write_file(&self.files.checkpoint, &bytes)
+            .and_then(|()| self.save_best())
+            .map_err(TrainError::Save)
+    }
+}
+
+/// The session of a checkpoint, if there is one.
+fn resumed(plan: TrainingPlan, checkpoint: &Path) -> Result<Option<Session>, TrainError> {
+    let bytes = match std::fs::read(checkpoint) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(TrainError::CheckpointUnreadable(error.kind())),
+    };
+    Session::resume(plan, &bytes)
+        .map(Some)
+        .map_err(TrainError::CheckpointRefused)
+}
