@@ -2,7 +2,12 @@
 
 use std::num::IntErrorKind;
 
+use dst_core::Crossing;
+
+use crate::experiments::validation;
+use crate::l2o;
 use crate::linalg::threads;
+use crate::tune;
 
 /// A whole number that is at least `least`.
 pub(super) fn whole_at_least(text: &str, least: usize) -> Result<usize, String> {
@@ -62,15 +67,88 @@ pub(super) fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
-/// One of a few names.
-pub(super) fn choice<T: clap::ValueEnum>(text: &str) -> Result<T, String> {
-    T::from_str(text, false).map_err(|_| {
-        let values = T::value_variants().iter();
-        let values = values.filter_map(clap::ValueEnum::to_possible_value);
-        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+/// Values that the command line knows by name.
+pub(super) trait Named: Copy + 'static {
+    /// Every value, in the order of the error message.
+    const ALL: &'static [Self];
+
+    /// Returns the name. Upper and lower case are the same.
+    fn name(self) -> &'static str;
+}
+
+/// Reads the name of a value.
+pub(super) fn named<T: Named>(text: &str) -> Result<T, String> {
+    one_of(text, T::ALL, |value| value.name()).copied()
+}
+
+/// Finds an item of a list by its name.
+pub(super) fn one_of<'a, T>(
+    text: &str,
+    all: &'a [T],
+    name: impl Fn(&'a T) -> &'a str,
+) -> Result<&'a T, String> {
+    let mut items = all.iter();
+    let found = items.find(|item| name(item).eq_ignore_ascii_case(text));
+    found.ok_or_else(|| {
+        let names: Vec<String> = all
+            .iter()
+            .map(|item| name(item).to_ascii_lowercase())
+            .collect();
         format!("must be one of {}", names.join(", "))
     })
 }
+
+/// Types of the library that list their values and names.
+macro_rules! named {
+    ($($type:ty),+ $(,)?) => {
+        $(impl Named for $type {
+            const ALL: &'static [Self] = &<$type>::ALL;
+
+            fn name(self) -> &'static str {
+                <$type>::name(self)
+            }
+        })+
+    };
+}
+
+named!(
+    Crossing,
+    l2o::Model,
+    tune::Criterion,
+    tune::ProblemKind,
+    tune::TunedMethod,
+    validation::Method,
+);
+
+impl Named for l2o::Loss {
+    const ALL: &'static [Self] = &[Self::Mean, Self::Log];
+
+    fn name(self) -> &'static str {
+        l2o::Loss::name(self)
+    }
+}
+
+/// Declares an enumeration of the command line with the names of its values.
+macro_rules! names {
+    ($(#[$attribute:meta])* enum $type:ident { $($value:ident = $name:literal),+ $(,)? }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum $type {
+            $($value),+
+        }
+
+        impl $crate::cli::arguments::Named for $type {
+            const ALL: &'static [Self] = &[$(Self::$value),+];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name),+
+                }
+            }
+        }
+    };
+}
+pub(super) use names;
 
 /// Zero or a number above it.
 pub(super) fn not_negative(text: &str) -> Result<f64, String> {
@@ -125,6 +203,17 @@ mod tests {
         assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
         for text in ["-1", "18446744073709551616", "0x1", ""] {
             assert!(seed(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_found_in_any_case_and_the_error_lists_all_names() {
+        assert_eq!(named("heavy-ball"), Ok(tune::TunedMethod::HeavyBall));
+        assert_eq!(named("RK4"), Ok(validation::Method::Rk4));
+        assert_eq!(named("rk4"), Ok(validation::Method::Rk4));
+        for text in ["", "rk", "rk44", "euler "] {
+            let reason = named::<validation::Method>(text).unwrap_err();
+            assert_eq!(reason, "must be one of euler, heun, rk4", "{text}");
         }
     }
 

@@ -4,18 +4,18 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::ValueEnum;
 use dst_core::Error;
 use serde::Serialize;
 
-use super::arguments::{choice, not_negative, positive, positive_count};
+use super::arguments::{Named, named, names, not_negative, positive, positive_count};
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::experiments::Context;
-use crate::experiments::ola::{
-    self, Config, Limits, Method, Problem, Results, Run, Setting, ola_parameters,
-};
+use crate::experiments::ola::{self, OlaConfig};
 use crate::linalg::threads;
+use crate::ola::{
+    Algorithm, Limits, OlaComparison, OlaRun, STRONG_CONVEXITY, Setting, SvmProblem, ola_parameters,
+};
 use crate::report::{Interrupt, OutDir, Section};
 
 /// Adapt the learning rate of Adam while it runs, on the smooth support vector machine.
@@ -45,8 +45,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE|NAME")]
     data: Option<String>,
     /// One run of this method: gd, hb, nag, nag-sc, adagrad, adam, adam-hd, adam-ola, g-ola or n-ola.
-    #[arg(long, value_name = "M", value_parser = choice::<Name>)]
-    method: Option<Name>,
+    #[arg(long, value_name = "M", value_parser = named::<AlgorithmName>)]
+    method: Option<AlgorithmName>,
     /// File with the starting point, one number per line, the intercept last.
     #[arg(long, value_name = "FILE")]
     x0: Option<PathBuf>,
@@ -61,7 +61,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "D", value_parser = not_negative, allow_hyphen_values = true)]
     descent: Option<f64>,
     /// adam-ola: `none` is the paper's algorithm, `log` is G-OLA. [default: none]
-    #[arg(long, value_name = "G", value_parser = choice::<Guard>)]
+    #[arg(long, value_name = "G", value_parser = named::<Guard>)]
     guard: Option<Guard>,
     /// adam-ola: the exact sensitivity through the last W steps instead of one.
     #[arg(long, value_name = "W", value_parser = positive_count, allow_hyphen_values = true)]
@@ -92,24 +92,28 @@ pub(super) struct Args {
     speech: Speech,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Name {
-    Gd,
-    Hb,
-    Nag,
-    NagSc,
-    Adagrad,
-    Adam,
-    AdamHd,
-    AdamOla,
-    GOla,
-    NOla,
+names! {
+    /// An algorithm whose parameters come from other arguments.
+    enum AlgorithmName {
+        Gd = "gd",
+        Hb = "hb",
+        Nag = "nag",
+        NagSc = "nag-sc",
+        Adagrad = "adagrad",
+        Adam = "adam",
+        AdamHd = "adam-hd",
+        AdamOla = "adam-ola",
+        GOla = "g-ola",
+        NOla = "n-ola",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Guard {
-    None,
-    Log,
+names! {
+    /// The protection of Adam-OLA.
+    enum Guard {
+        None = "none",
+        Log = "log",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,16 +160,15 @@ impl Args {
                 None => Ok(()),
             };
         };
-        let method = name.to_possible_value();
-        let method = method.as_ref().map_or("", |value| value.get_name());
+        let method = name.name();
         let given = given.into_iter().skip(2);
         for (option, given) in given.chain([("--out", self.out.is_some())]) {
             let taken = match option {
                 // One run writes no files.
                 "--out" => false,
-                "--momentum" => name == Name::Hb,
-                "--rate" => name == Name::AdamHd,
-                _ => name == Name::AdamOla,
+                "--momentum" => name == AlgorithmName::Hb,
+                "--rate" => name == AlgorithmName::AdamHd,
+                _ => name == AlgorithmName::AdamOla,
             };
             if given && !taken {
                 return refuse(format!("{option} does not go with --method {method}"));
@@ -187,39 +190,44 @@ impl Args {
         }
     }
 
-    fn setting(&self, name: Name, problem: &Problem) -> Setting {
+    fn setting(&self, name: AlgorithmName, problem: &SvmProblem) -> Setting {
         let l = problem.lipschitz();
         let (eta, descent) = ola_parameters(problem.name());
         let (eta, descent) = (self.eta.unwrap_or(eta), self.descent.unwrap_or(descent));
-        let method = match (name, self.guard, self.window) {
-            (Name::Gd, ..) => Method::Gd,
-            (Name::Hb, ..) => Method::Hb {
+        let algorithm = match (name, self.guard, self.window) {
+            (AlgorithmName::Gd, ..) => Algorithm::Gd,
+            (AlgorithmName::Hb, ..) => Algorithm::Hb {
                 momentum: self.momentum.unwrap_or(0.9),
             },
-            (Name::Nag, ..) => Method::Nag,
-            (Name::NagSc, ..) => Method::nag_sc(problem, &Config::default()),
-            (Name::Adagrad, ..) => Method::Adagrad,
-            (Name::Adam, ..) => Method::Adam,
-            (Name::AdamHd, ..) => Method::AdamHd {
+            (AlgorithmName::Nag, ..) => Algorithm::Nag,
+            (AlgorithmName::NagSc, ..) => Algorithm::nag_sc(problem, STRONG_CONVEXITY),
+            (AlgorithmName::Adagrad, ..) => Algorithm::Adagrad,
+            (AlgorithmName::Adam, ..) => Algorithm::Adam,
+            (AlgorithmName::AdamHd, ..) => Algorithm::AdamHd {
                 rate: self.rate.unwrap_or(1e-6),
             },
-            (Name::AdamOla, Some(Guard::Log), _) | (Name::GOla, ..) => Method::GOla,
-            (Name::AdamOla, _, Some(window)) => Method::WindowOla {
+            (AlgorithmName::AdamOla, Some(Guard::Log), _) | (AlgorithmName::GOla, ..) => {
+                Algorithm::GOla
+            }
+            (AlgorithmName::AdamOla, _, Some(window)) => Algorithm::WindowOla {
                 eta,
                 descent,
                 window,
             },
-            (Name::AdamOla, ..) => Method::AdamOla { eta, descent },
-            (Name::NOla, ..) => Method::NOla,
+            (AlgorithmName::AdamOla, ..) => Algorithm::AdamOla { eta, descent },
+            (AlgorithmName::NOla, ..) => Algorithm::NOla,
         };
-        let over_l = matches!(name, Name::Gd | Name::Hb | Name::Nag | Name::NagSc);
+        let over_l = matches!(
+            name,
+            AlgorithmName::Gd | AlgorithmName::Hb | AlgorithmName::Nag | AlgorithmName::NagSc
+        );
         let alpha = match self.alpha0 {
             Some(Rate::Number(alpha)) => alpha,
             Some(Rate::OverL) => 1.0 / l,
             None if over_l => 1.0 / l,
             None => 0.01,
         };
-        Setting { method, alpha }
+        Setting { algorithm, alpha }
     }
 }
 
@@ -231,16 +239,15 @@ struct Single {
     rows: usize,
     variables: usize,
     #[serde(flatten)]
-    run: Run,
+    run: OlaRun,
     seconds: f64,
 }
 
-fn one(args: &Args, name: Name) -> Result<(), Failure> {
+fn one(args: &Args, name: AlgorithmName) -> Result<(), Failure> {
     let data = args.data.as_deref().unwrap_or("a1a");
-    let no_answer = |error: ola::ProblemError| Failure::NoAnswer(error.to_string());
-    let mut problem = Problem::load(data, args.reg, args.seeded.seed).map_err(no_answer)?;
+    let mut problem = SvmProblem::load(data, args.reg, args.seeded.seed)?;
     if let Some(path) = &args.x0 {
-        problem = problem.starting_from(path).map_err(no_answer)?;
+        problem = problem.starting_from(path)?;
     }
     let setting = args.setting(name, &problem);
     let start = Instant::now();
@@ -253,7 +260,7 @@ fn one(args: &Args, name: Name) -> Result<(), Failure> {
             )),
             Error::NonFinite { step } => Failure::NoAnswer(format!(
                 "{} left the finite numbers at iteration {step}; scale the data",
-                setting.method.name()
+                setting.algorithm.name()
             )),
             error => Failure::NoAnswer(error.to_string()),
         })?;
@@ -307,16 +314,16 @@ fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
 
 fn compare(args: &Args) -> Result<(), Failure> {
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
-    let mut config = Config {
+    let mut config = OlaConfig {
         limits: args.limits(),
         regularisation: args.reg,
         seed: args.seeded.seed,
-        ..Config::default()
+        ..OlaConfig::default()
     };
     if let Some(data) = &args.data {
         config.datasets = vec![data.clone()];
     }
-    let problems = ola::problems(&config).map_err(|error| Failure::NoAnswer(error.to_string()))?;
+    let problems = ola::problems(&config)?;
     let out = args.out.as_deref().unwrap_or(Path::new("report"));
     let out = OutDir::create(out).map_err(Failure::NoAnswer)?;
     let context = Context {
@@ -336,7 +343,7 @@ fn compare(args: &Args) -> Result<(), Failure> {
 }
 
 fn show_all(
-    results: &Results,
+    results: &OlaComparison,
     section: &Section,
     files: &[PathBuf],
     to: &mut dyn Write,
@@ -352,16 +359,7 @@ fn show_all(
         writeln!(to, "\n{}\n{}", table.caption, table.table.to_text())?;
     }
     writeln!(to, "{}\n", ola::times(&results.costs))?;
-    for claim in &section.claims {
-        writeln!(
-            to,
-            "{:<14} {}\n{:<14} {}",
-            claim.verdict.words(),
-            claim.text,
-            "",
-            claim.measured
-        )?;
-    }
+    output::claims(to, &section.claims)?;
     writeln!(to)?;
     output::written(to, files)
 }

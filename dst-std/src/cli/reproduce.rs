@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use super::arguments::one_of;
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{Failure, complain, output};
 use crate::experiments::{self, ALL, Context, Experiment};
@@ -46,16 +47,9 @@ pub(super) struct Args {
     speech: Speech,
 }
 
-/// The name of an experiment.
+/// Reads the name of an experiment.
 fn known(text: &str) -> Result<String, String> {
-    if ALL.iter().any(|experiment| experiment.name == text) {
-        return Ok(text.to_owned());
-    }
-    let names: Vec<&str> = ALL.iter().map(|experiment| experiment.name).collect();
-    Err(match names.as_slice() {
-        [only] => format!("must be {only}"),
-        names => format!("must be one of {}", names.join(", ")),
-    })
+    one_of(text, ALL, |experiment| experiment.name).map(|found| found.name.to_owned())
 }
 
 /// What became of it all.
@@ -273,11 +267,7 @@ fn line(outcome: &Outcome) -> String {
 fn show(summary: &Summary, to: &mut dyn Write) -> io::Result<()> {
     writeln!(to)?;
     for outcome in &summary.experiments {
-        for claim in &outcome.claims {
-            let words = claim.verdict.words();
-            writeln!(to, "{words:<14} {}", claim.text)?;
-            writeln!(to, "{:<14} {}; {}", "", claim.measured, claim.why)?;
-        }
+        output::claims(to, &outcome.claims)?;
     }
     writeln!(to, "\npage: {}", summary.page.display())
 }

@@ -3,14 +3,15 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::arguments::{not_negative, positive, positive_count};
+use super::arguments::{named, not_negative, positive, positive_count};
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::data::{data_folder, load};
 use crate::linalg::threads;
 use crate::report::{Interrupt, OutDir, short};
 use crate::tune::{
-    Config, Counts, Criterion, End, Kind, Method, Outcome, Problem, Setting, picture, tune,
+    Counts, Criterion, End, Evaluation, ProblemKind, TunedMethod, TuningConfig, TuningOutcome,
+    TuningProblem, picture, tune,
 };
 
 /// Find hyperparameters with which a method stops sooner, by descending its stopping time.
@@ -39,19 +40,19 @@ Examples:
 Ctrl-C keeps the best so far; a second Ctrl-C ends at once.")]
 pub(super) struct Args {
     /// quadratic, logistic, svm or rosenbrock; svm if there is --data, else quadratic.
-    #[arg(long, value_name = "P", value_parser = kind)]
-    problem: Option<Kind>,
+    #[arg(long, value_name = "P", value_parser = named::<ProblemKind>)]
+    problem: Option<ProblemKind>,
     /// A file in LIBSVM format, or the name of one in the directory DST_DATA; a1a, a2a, a3a and w3a are made up if there is none.
     #[arg(long, value_name = "FILE|NAME")]
     data: Option<String>,
     /// gd, heavy-ball, nesterov, adam or preconditioned.
-    #[arg(long, value_name = "M", default_value = "heavy-ball", value_parser = method)]
-    method: Method,
+    #[arg(long, value_name = "M", default_value = "heavy-ball", value_parser = named::<TunedMethod>)]
+    method: TunedMethod,
     /// Where a run stops.
     #[arg(long, value_name = "E", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     tolerance: f64,
     /// What must fall to the tolerance: gradient-max, gradient-norm or value-gap.
-    #[arg(long, value_name = "C", default_value = "gradient-max", value_parser = criterion)]
+    #[arg(long, value_name = "C", default_value = "gradient-max", value_parser = named::<Criterion>)]
     criterion: Criterion,
     /// Iterations after which a run is given up.
     #[arg(long, value_name = "N", default_value = "2000", value_parser = positive_count, allow_hyphen_values = true)]
@@ -84,27 +85,6 @@ pub(super) struct Args {
     speech: Speech,
 }
 
-/// One of some things with names.
-fn one_of<T: Copy>(text: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T, String> {
-    let found = all.iter().find(|&&item| name(item) == text);
-    found.copied().ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|&item| name(item)).collect();
-        format!("must be one of {}", names.join(", "))
-    })
-}
-
-fn kind(text: &str) -> Result<Kind, String> {
-    one_of(text, &Kind::ALL, Kind::name)
-}
-
-fn method(text: &str) -> Result<Method, String> {
-    one_of(text, &Method::ALL, Method::name)
-}
-
-fn criterion(text: &str) -> Result<Criterion, String> {
-    one_of(text, &Criterion::ALL, Criterion::name)
-}
-
 /// A number strictly between 0 and 1.
 fn momentum(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -113,11 +93,11 @@ fn momentum(text: &str) -> Result<f64, String> {
     }
 }
 
-fn problem(args: &Args) -> Result<Problem, Failure> {
+fn problem(args: &Args) -> Result<TuningProblem, Failure> {
     let default = if args.data.is_some() {
-        Kind::Svm
+        ProblemKind::Svm
     } else {
-        Kind::Quadratic
+        ProblemKind::Quadratic
     };
     let kind = args.problem.unwrap_or(default);
     if args.reg > 0.0 && !kind.wants_data() {
@@ -127,7 +107,8 @@ fn problem(args: &Args) -> Result<Problem, Failure> {
         )));
     }
     let Some(data) = &args.data else {
-        return Problem::built_in(kind, args.reg, args.seeded.seed).map_err(Failure::NoAnswer);
+        return TuningProblem::built_in(kind, args.reg, args.seeded.seed)
+            .map_err(Failure::NoAnswer);
     };
     if !kind.wants_data() {
         return Err(Failure::Usage(format!(
@@ -142,14 +123,14 @@ fn problem(args: &Args) -> Result<Problem, Failure> {
     } else {
         set.name
     };
-    Problem::on_data(kind, &name, set.examples, args.reg).map_err(Failure::NoAnswer)
+    TuningProblem::on_data(kind, &name, set.examples, args.reg).map_err(Failure::NoAnswer)
 }
 
 /// The result, and where the picture is.
 #[derive(serde::Serialize)]
 struct Report<'a> {
     #[serde(flatten)]
-    outcome: &'a Outcome,
+    outcome: &'a TuningOutcome,
     plot: PathBuf,
 }
 
@@ -165,7 +146,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let interrupt = Interrupt::install().map_err(Failure::NoAnswer)?;
     let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
     let progress = args.speech.progress();
-    let config = Config {
+    let config = TuningConfig {
         criterion: args.criterion,
         tolerance: args.tolerance,
         max_steps: args.max_steps,
@@ -175,7 +156,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         seed: args.seeded.seed,
         alpha: args.alpha,
         beta: args.beta,
-        ..Config::new(args.method)
+        ..TuningConfig::new(args.method)
     };
     let outcome = threads::with(args.parallel.threads(), || {
         tune(&config, &problem, &progress, &interrupt)
@@ -201,7 +182,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::Result<()> {
-    let Outcome {
+    let TuningOutcome {
         problem,
         size,
         method,
@@ -217,7 +198,7 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
     let count = |steps: Option<usize>| {
         steps.map_or_else(|| format!("{max_steps}+"), |steps| steps.to_string())
     };
-    let values: Vec<String> = if *method == Method::Preconditioned.name() {
+    let values: Vec<String> = if *method == TunedMethod::Preconditioned.name() {
         let (low, high) = range(&tuned.theta);
         let first = before.theta.first().copied().unwrap_or(0.0);
         vec![format!(
@@ -251,7 +232,7 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
             format!("median {median}, worst {worst}")
         }
     };
-    let row = |out: &mut dyn Write, name: &str, setting: &Setting| {
+    let row = |out: &mut dyn Write, name: &str, setting: &Evaluation| {
         writeln!(
             out,
             "  {name:<12} training ({}): {:<28} held-out ({}): {}",
@@ -272,7 +253,7 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
         tuned.work.gradients, tuned.work.products
     )?;
     if let Some(grid) = grid {
-        let shared = if *method == Method::Preconditioned.name() {
+        let shared = if *method == TunedMethod::Preconditioned.name() {
             ", one step size for all variables"
         } else {
             ""
@@ -301,7 +282,7 @@ fn range(values: &[f64]) -> (f64, f64) {
 }
 
 /// What it means, in one sentence.
-fn verdict(outcome: &Outcome) -> String {
+fn verdict(outcome: &TuningOutcome) -> String {
     let (before, tuned) = (&outcome.before.held_out, &outcome.tuned.held_out);
     let limit = outcome.max_steps as f64;
     let gain = match (before.median, tuned.median) {

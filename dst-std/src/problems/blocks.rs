@@ -58,11 +58,6 @@ impl Blocks {
         (blocks, order)
     }
 
-    /// Number of blocks.
-    pub(super) fn len(&self) -> usize {
-        self.shapes.len()
-    }
-
     /// Number of entries.
     #[cfg(test)]
     pub(super) fn nonzeros(&self) -> usize {

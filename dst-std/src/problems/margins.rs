@@ -35,7 +35,7 @@ pub struct Margins {
 
 /// Rows of Z, at most [`MOST_ROWS`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SignedBlock<'a> {
+pub struct SignedBlock<'a> {
     block: Block<'a>,
     signs: &'a [f64],
 }
@@ -174,11 +174,6 @@ impl Margins {
             out[b as usize] += sum;
         }
         out[self.features] += last[0];
-    }
-
-    /// Number of blocks.
-    pub(super) fn blocks(&self) -> usize {
-        self.blocks.len()
     }
 
     /// The rows of Z in blocks, in the order of all sums over rows.

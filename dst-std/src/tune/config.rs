@@ -2,8 +2,8 @@
 
 use dst_core::Optimality;
 
-use super::method::{self, Method};
-use super::problem::Problem;
+use super::method::{self, TunedMethod};
+use super::problem::TuningProblem;
 
 /// When a run stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Criterion {
     }
 
     /// The ε of the engine's J, and the least value that J can have.
-    pub(super) fn level(self, tolerance: f64, problem: &Problem) -> (f64, f64) {
+    pub(super) fn level(self, tolerance: f64, problem: &TuningProblem) -> (f64, f64) {
         match self {
             Self::GradientMax => (tolerance, 0.0),
             Self::GradientNorm => (tolerance * tolerance, 0.0),
@@ -71,9 +71,9 @@ impl Criterion {
 
 /// What to tune, and how hard.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Config {
+pub struct TuningConfig {
     /// The method.
-    pub method: Method,
+    pub method: TunedMethod,
     /// When a run stops.
     pub criterion: Criterion,
     /// At which value.
@@ -94,9 +94,9 @@ pub struct Config {
     pub beta: Option<f64>,
 }
 
-impl Config {
+impl TuningConfig {
     /// For this method, with values that suit most problems.
-    pub fn new(method: Method) -> Self {
+    pub fn new(method: TunedMethod) -> Self {
         Self {
             method,
             criterion: Criterion::default(),
@@ -112,7 +112,7 @@ impl Config {
     }
 
     /// The hyperparameters to begin with.
-    pub(super) fn first(&self, problem: &Problem) -> Vec<f64> {
+    pub(super) fn first(&self, problem: &TuningProblem) -> Vec<f64> {
         let dim = problem.objective.dim();
         let mut theta = self.method.textbook(problem.lipschitz, dim);
         for (i, theta) in theta.iter_mut().enumerate() {

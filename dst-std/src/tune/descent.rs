@@ -67,9 +67,9 @@ pub(super) fn descend(
     let score = team.mean(&u, false)?.score;
     let work = team.work;
     let mut stages = vec![Stage { u, score, work }];
-    let limit = team.outlook.max_steps;
+    let limit = team.prepared.max_steps;
     let end = go(team, &mut stages, rounds, tick);
-    team.outlook.max_steps = limit;
+    team.prepared.max_steps = limit;
     let end = match end {
         Ok(end) => end,
         Err(NoTrial::Interrupted) => End::Interrupted,
@@ -93,14 +93,14 @@ fn go(
         stages.push(stage(team, &safe, score));
         u = safe;
     }
-    let (limit, mut reach) = (team.outlook.max_steps, FIRST);
+    let (limit, mut reach) = (team.prepared.max_steps, FIRST);
     let mut model = Model::default();
     let mut before: Option<(Vec<f64>, Vec<f64>)> = None;
     let mut idle = 0;
     for _ in 0..rounds {
         let now = team.mean(&u, true)?;
         // A candidate that takes much longer than what is there need not be run to its end.
-        team.outlook.max_steps = now.slowest.map_or(limit, |n| (n + n / 2 + 10).min(limit));
+        team.prepared.max_steps = now.slowest.map_or(limit, |n| (n + n / 2 + 10).min(limit));
         if let Some((u_before, gradient_before)) = before.take() {
             model.learn(&u, &u_before, &now.gradient, &gradient_before);
         }

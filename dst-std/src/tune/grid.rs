@@ -5,7 +5,7 @@
 //! order, so that the end of the budget favours no corner. A step size per variable is beyond any grid: there, one
 //! factor for all is searched.
 
-use super::method::{Method, Role};
+use super::method::{Role, TunedMethod};
 use super::team::Team;
 use super::trial::NoTrial;
 use crate::data::random::bits;
@@ -23,9 +23,13 @@ pub(super) struct Found {
 }
 
 /// Lower and upper end of every axis, around the starting values.
-fn sides(method: Method, u0: &[f64]) -> Vec<(f64, f64)> {
+fn sides(method: TunedMethod, u0: &[f64]) -> Vec<(f64, f64)> {
     let axes = method.parameters().len();
-    let decades = if method == Method::Adam { 2.0 } else { 1.0 };
+    let decades = if method == TunedMethod::Adam {
+        2.0
+    } else {
+        1.0
+    };
     let reach = decades * std::f64::consts::LN_10;
     let logit = |beta: f64| libm::log(beta / (1.0 - beta));
     u0.iter()
@@ -123,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_sides_contain_the_start() {
-        for method in Method::ALL {
+        for method in TunedMethod::ALL {
             let u0 = method.coordinates(&method.textbook(10.0, 5));
             let sides = sides(method, &u0);
             assert_eq!(sides.len(), method.parameters().len());

@@ -8,7 +8,7 @@ use dst_core::{Objective, Optimality, System};
 
 /// The methods there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum TunedMethod {
     /// Gradient descent: α.
     Gd,
     /// Polyak's heavy ball: α, β.
@@ -28,7 +28,7 @@ pub(super) enum Role {
     Momentum,
 }
 
-impl Method {
+impl TunedMethod {
     /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Gd,
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn coordinates_and_back() {
-        for method in Method::ALL {
+        for method in TunedMethod::ALL {
             let theta = method.textbook(8.0, 3);
             let back = method.theta(&method.coordinates(&theta));
             for (a, b) in theta.iter().zip(&back) {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_chain_rule() {
-        let (method, u, d) = (Method::Adam, [-2.0, 1.5, 4.0], 1e-6);
+        let (method, u, d) = (TunedMethod::Adam, [-2.0, 1.5, 4.0], 1e-6);
         for i in 0..3 {
             let moved = |by: f64| {
                 let mut v = u;

@@ -14,7 +14,7 @@
 //! | `team` | all starting points together |
 //! | `descent` | down the mean |
 //! | `grid` | the comparison |
-//! | `show` | pictures |
+//! | `section` | figures |
 
 mod config;
 mod descent;
@@ -22,7 +22,7 @@ mod grid;
 mod method;
 mod outcome;
 mod problem;
-mod show;
+mod section;
 mod team;
 #[cfg(test)]
 mod tests;
@@ -30,12 +30,12 @@ mod trial;
 
 use dst_core::System;
 
-pub use config::{Config, Criterion};
+pub use config::{Criterion, TuningConfig};
 pub use descent::End;
-pub use method::Method;
-pub use outcome::{Counts, Outcome, Round, Setting};
-pub use problem::{Kind, Problem};
-pub use show::picture;
+pub use method::TunedMethod;
+pub use outcome::{Counts, Evaluation, Round, TuningOutcome};
+pub use problem::{ProblemKind, TuningProblem};
+pub use section::picture;
 pub use trial::Work;
 
 use crate::Failure;
@@ -55,7 +55,7 @@ const LOOKS: usize = 12;
 
 /// A method on a problem, ready to be run.
 #[derive(Clone, Copy)]
-struct Outlook<'a> {
+struct PreparedRun<'a> {
     system: &'a (dyn System<f64> + Send + Sync),
     epsilon: f64,
     /// The least value of J.
@@ -65,15 +65,15 @@ struct Outlook<'a> {
 
 /// Tunes. Ctrl-C keeps the best so far; before anything is known it is a failure.
 pub fn tune(
-    config: &Config,
-    problem: &Problem,
+    config: &TuningConfig,
+    problem: &TuningProblem,
     progress: &Progress,
     interrupt: &Interrupt,
-) -> Result<Outcome, Failure> {
+) -> Result<TuningOutcome, Failure> {
     let method = config.method;
     let system = method.system(&*problem.objective, config.criterion.optimality());
     let (epsilon, floor) = config.criterion.level(config.tolerance, problem);
-    let outlook = Outlook {
+    let prepared = PreparedRun {
         system: &*system,
         epsilon,
         floor,
@@ -81,7 +81,7 @@ pub fn tune(
     };
     let never = Interrupt::never();
     let team = |stream: u64, count, interrupt| Team {
-        outlook,
+        prepared,
         method,
         starts: (0..count)
             .map(|i| method.state(&problem.start(stream ^ config.seed.rotate_left(32), i)))
@@ -121,14 +121,14 @@ pub fn tune(
 
     // What is left after Ctrl-C is short, and without it there would be nothing to show.
     (training.interrupt, held_out.interrupt) = (&never, &never);
-    let before = Setting {
+    let before = Evaluation {
         theta,
         training: counts(&training.trials(&first.u, false).map_err(failure)?),
         held_out: held_out_before,
         work: Work::default(),
     };
-    let mut setting = |u: &[f64], work| -> Result<Setting, Failure> {
-        Ok(Setting {
+    let mut setting = |u: &[f64], work| -> Result<Evaluation, Failure> {
+        Ok(Evaluation {
             theta: method.theta(u),
             training: counts(&training.trials(u, false).map_err(failure)?),
             held_out: counts(&held_out.trials(u, false).map_err(failure)?),
@@ -181,7 +181,7 @@ pub fn tune(
     } else {
         end
     };
-    Ok(Outcome {
+    Ok(TuningOutcome {
         problem: problem.name.clone(),
         size: problem.size.clone(),
         method: method.name(),
@@ -216,7 +216,7 @@ fn choose(validation: &mut Team<'_>, mut stages: Vec<Stage>) -> Result<Vec<Stage
 }
 
 /// No run stops, not even with the tuned values.
-fn nowhere(config: &Config, before: &Setting, tuned: &Setting) -> Failure {
+fn nowhere(config: &TuningConfig, before: &Evaluation, tuned: &Evaluation) -> Failure {
     Failure::NoAnswer(format!(
         "no run reached the tolerance {} within {} iterations, not even tuned ({} = {} at the end, {} untuned); \
          raise --max-steps or --tolerance, or take another --method",
@@ -229,8 +229,8 @@ fn nowhere(config: &Config, before: &Setting, tuned: &Setting) -> Failure {
 }
 
 /// θ, and where there is one per variable, the geometric mean of all.
-fn summary(method: Method, u: &[f64]) -> Vec<f64> {
-    if method == Method::Preconditioned {
+fn summary(method: TunedMethod, u: &[f64]) -> Vec<f64> {
+    if method == TunedMethod::Preconditioned {
         vec![libm::exp(u.iter().sum::<f64>() / u.len().max(1) as f64)]
     } else {
         method.theta(u)

@@ -46,7 +46,7 @@ impl Counts {
 
 /// Hyperparameters and what they achieve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Setting {
+pub struct Evaluation {
     /// In the order of the method; `preconditioned` has one per variable.
     pub theta: Vec<f64>,
     /// On the starts that were tuned on.
@@ -74,7 +74,7 @@ pub struct Round {
 
 /// The result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct TuningOutcome {
     /// The name of the problem.
     pub problem: String,
     /// Its size in words.
@@ -92,11 +92,11 @@ pub struct Outcome {
     /// The seed of the starting points.
     pub seed: u64,
     /// The textbook's values, or those asked for.
-    pub before: Setting,
+    pub before: Evaluation,
     /// The tuned ones.
-    pub tuned: Setting,
+    pub tuned: Evaluation,
     /// What a grid search finds with the same number of evaluations; none after Ctrl-C.
-    pub grid: Option<Setting>,
+    pub grid: Option<Evaluation>,
     /// The points that it tried.
     pub grid_points: usize,
     /// The way from `before` to `tuned`.

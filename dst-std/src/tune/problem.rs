@@ -16,7 +16,7 @@ const ROSENBROCK: [f64; 2] = [-1.2, 1.0];
 
 /// The problems there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProblemKind {
     /// ½xᵀQx in 100 variables, eigenvalues from 0.1 to 10.
     Quadratic,
     /// Logistic regression on a data set.
@@ -27,7 +27,7 @@ pub enum Kind {
     Rosenbrock,
 }
 
-impl Kind {
+impl ProblemKind {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Quadratic, Self::Logistic, Self::Svm, Self::Rosenbrock];
 
@@ -48,7 +48,7 @@ impl Kind {
 }
 
 /// A problem to tune a method on. Runs start at `centre` + `spread`·normal numbers.
-pub struct Problem {
+pub struct TuningProblem {
     /// One word for file names and headings.
     pub name: String,
     /// Its size as people write it: `1605 × 120`.
@@ -63,11 +63,11 @@ pub struct Problem {
     pub lipschitz: f64,
 }
 
-impl Problem {
+impl TuningProblem {
     /// A built-in problem; the two that want data get a synthetic set of the size of a1a. The error is one sentence.
-    pub fn built_in(kind: Kind, regularisation: f64, seed: u64) -> Result<Self, String> {
+    pub fn built_in(kind: ProblemKind, regularisation: f64, seed: u64) -> Result<Self, String> {
         Ok(match kind {
-            Kind::Quadratic => {
+            ProblemKind::Quadratic => {
                 let (dim, reflections) = QUADRATIC;
                 Self {
                     name: kind.name().to_owned(),
@@ -78,7 +78,7 @@ impl Problem {
                     lipschitz: quadratic::spectrum(dim).into_iter().fold(0.0, f64::max),
                 }
             }
-            Kind::Rosenbrock => {
+            ProblemKind::Rosenbrock => {
                 let centre = ROSENBROCK.to_vec();
                 let objective = Rosenbrock { dim: centre.len() };
                 Self {
@@ -90,7 +90,7 @@ impl Problem {
                     spread: 0.1,
                 }
             }
-            Kind::Logistic | Kind::Svm => {
+            ProblemKind::Logistic | ProblemKind::Svm => {
                 let examples = synthetic(Shape::A1A, seed);
                 Self::on_data(kind, "synthetic", examples, regularisation)?
             }
@@ -99,7 +99,7 @@ impl Problem {
 
     /// Logistic regression or the smooth SVM on these examples. The error is one sentence.
     pub fn on_data(
-        kind: Kind,
+        kind: ProblemKind,
         name: &str,
         examples: Examples,
         regularisation: f64,
@@ -107,17 +107,17 @@ impl Problem {
         let margins = Margins::new(examples).map_err(|error| format!("{name}: {error}"))?;
         let (rows, dim) = (margins.rows(), margins.dim());
         let (objective, lipschitz): (Box<dyn Objective<f64> + Send + Sync>, f64) = match kind {
-            Kind::Logistic => {
+            ProblemKind::Logistic => {
                 let problem = Logistic::new(margins, regularisation);
                 let lipschitz = problem.lipschitz();
                 (Box::new(problem), lipschitz)
             }
-            Kind::Svm => {
+            ProblemKind::Svm => {
                 let problem = SmoothSvm::new(margins, regularisation);
                 let lipschitz = problem.lipschitz();
                 (Box::new(problem), lipschitz)
             }
-            Kind::Quadratic | Kind::Rosenbrock => {
+            ProblemKind::Quadratic | ProblemKind::Rosenbrock => {
                 return Err(format!("the problem '{}' uses no data set", kind.name()));
             }
         };
@@ -166,17 +166,17 @@ mod tests {
 
     #[test]
     fn the_textbook_steps() {
-        let l = |kind| Problem::built_in(kind, 0.0, 1).unwrap().lipschitz;
-        assert!((l(Kind::Quadratic) - 10.0).abs() < 1e-12);
+        let l = |kind| TuningProblem::built_in(kind, 0.0, 1).unwrap().lipschitz;
+        assert!((l(ProblemKind::Quadratic) - 10.0).abs() < 1e-12);
         // 1330 and 200 on the diagonal, 480 beside it.
         let exact = 765.0 + (565.0_f64 * 565.0 + 480.0 * 480.0).sqrt();
-        assert!((l(Kind::Rosenbrock) / exact - 1.0).abs() < 1e-12);
-        assert!((l(Kind::Svm) / l(Kind::Logistic) - 4.0).abs() < 1e-9);
+        assert!((l(ProblemKind::Rosenbrock) / exact - 1.0).abs() < 1e-12);
+        assert!((l(ProblemKind::Svm) / l(ProblemKind::Logistic) - 4.0).abs() < 1e-9);
     }
 
     #[test]
     fn starts_are_spread_around_the_centre() {
-        let problem = Problem::built_in(Kind::Rosenbrock, 0.0, 1).unwrap();
+        let problem = TuningProblem::built_in(ProblemKind::Rosenbrock, 0.0, 1).unwrap();
         let (a, b) = (problem.start(1, 0), problem.start(1, 1));
         assert!(a != b && a == problem.start(1, 0) && a != problem.start(2, 0));
         for (a, centre) in a.iter().zip(&problem.centre) {

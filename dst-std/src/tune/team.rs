@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::Outlook;
-use super::method::Method;
+use super::PreparedRun;
+use super::method::TunedMethod;
 use super::trial::{NoTrial, Trial, Work, trial};
 use crate::report::Interrupt;
 
@@ -14,8 +14,8 @@ const FEW: usize = 4;
 
 /// A method, a problem and some starting points.
 pub(super) struct Team<'a> {
-    pub(super) outlook: Outlook<'a>,
-    pub(super) method: Method,
+    pub(super) prepared: PreparedRun<'a>,
+    pub(super) method: TunedMethod,
     /// Where the runs start: states of the method.
     pub(super) starts: Vec<Vec<f64>>,
     /// Ends the work under way.
@@ -52,7 +52,7 @@ impl Team<'_> {
         let theta = self.method.theta(u);
         let trials: Vec<Result<Trial, NoTrial>> = self.starts[which]
             .par_iter()
-            .map(|x| trial(&self.outlook, &theta, x, differentiate, self.interrupt))
+            .map(|x| trial(&self.prepared, &theta, x, differentiate, self.interrupt))
             .collect();
         let trials: Vec<Trial> = trials.into_iter().collect::<Result<_, _>>()?;
         for trial in &trials {

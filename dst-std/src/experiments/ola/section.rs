@@ -1,8 +1,9 @@
 //! The figures, tables and verdicts.
 
-use super::claims::{claims, of, outcome};
-use super::{Comparison, Config, Cost, Results, better};
+use super::OlaConfig;
+use super::claims::{claims, outcome};
 use crate::experiments::common::list;
+use crate::ola::{IterationCost, OlaComparison, SvmComparison};
 use crate::report::{Axis, Cell, Plot, Section, Series, Table, panels, short};
 
 /// Curves of the figure of gaps, with their colours; grey ones are context.
@@ -24,7 +25,7 @@ const LOWEST: f64 = 1e-10;
 const HIGHEST: f64 = 1e5;
 
 /// The report of the experiment.
-pub fn section(config: &Config, results: &Results) -> Section {
+pub fn section(config: &OlaConfig, results: &OlaComparison) -> Section {
     let mut section = Section::new(super::TITLE);
     let all = &results.comparisons;
     claims(&mut section, all);
@@ -66,7 +67,7 @@ pub fn section(config: &Config, results: &Results) -> Section {
     section
 }
 
-fn paragraphs(section: &mut Section, all: &[Comparison]) {
+fn paragraphs(section: &mut Section, all: &[SvmComparison]) {
     section.paragraph(
         "f(w) = ½ Σ max(0, 1 − z·w)² over the examples, z = y·(x, −1). Iterations count tests of the gradient, the last \
          included. The best setting of a method is the one with the fewest iterations, else the lowest f.",
@@ -93,8 +94,8 @@ fn paragraphs(section: &mut Section, all: &[Comparison]) {
 }
 
 /// Times per iteration, in words: they differ from run to run, and files should not.
-pub fn times(costs: &[Cost]) -> String {
-    let of_set = |costs: &[Cost]| {
+pub fn times(costs: &[IterationCost]) -> String {
+    let of_set = |costs: &[IterationCost]| {
         let times = costs
             .iter()
             .map(|c| format!("{} {:.0}", c.method, c.microseconds));
@@ -112,7 +113,7 @@ pub fn times(costs: &[Cost]) -> String {
     )
 }
 
-fn title(comparison: &Comparison) -> String {
+fn title(comparison: &SvmComparison) -> String {
     let made_up = if comparison.synthetic {
         " (synthetic)"
     } else {
@@ -121,7 +122,7 @@ fn title(comparison: &Comparison) -> String {
     format!("{}{made_up}", comparison.name)
 }
 
-fn gap_plot(c: &Comparison) -> Plot {
+fn gap_plot(c: &SvmComparison) -> Plot {
     let mut plot = Plot::new(title(c))
         .x(Axis::linear("iteration"))
         .y(Axis::log("f − f*").range(LOWEST, 2.0 * c.gap(c.f0)));
@@ -140,7 +141,7 @@ fn gap_plot(c: &Comparison) -> Plot {
     plot
 }
 
-fn sensitivity_plot(c: &Comparison) -> Plot {
+fn sensitivity_plot(c: &SvmComparison) -> Plot {
     let mut plot = Plot::new(title(c))
         .x(Axis::log("α₀"))
         .y(Axis::log("f − f* at the end").range(LOWEST, HIGHEST));
@@ -154,9 +155,9 @@ fn sensitivity_plot(c: &Comparison) -> Plot {
             .find(|(n, _)| *n == name)
             .and_then(|(_, colour)| *colour);
         let mut points: Vec<(f64, f64)> = Vec::new();
-        for run in of(c, &name) {
-            let at_rate = of(c, &name).filter(|other| other.alpha0 == run.alpha0);
-            if let Some(best) = at_rate.min_by(|a, b| better(a, b)) {
+        for run in c.of(&name) {
+            let at_rate = c.of(&name).filter(|other| other.alpha0 == run.alpha0);
+            if let Some(best) = at_rate.min_by(|a, b| a.order(b)) {
                 points.push((run.alpha0, c.gap(best.f).clamp(LOWEST, HIGHEST)));
             }
         }
@@ -172,12 +173,12 @@ fn sensitivity_plot(c: &Comparison) -> Plot {
 }
 
 /// One row per method, one column per data set.
-fn best_table(all: &[Comparison]) -> Table {
+fn best_table(all: &[SvmComparison]) -> Table {
     let mut table = Table::new().left("method");
     for c in all {
         table = table.right(title(c)).left("setting");
     }
-    for name in all.first().map(Comparison::methods).unwrap_or_default() {
+    for name in all.first().map(SvmComparison::methods).unwrap_or_default() {
         let mut row: Vec<Cell> = vec![name.as_str().into()];
         for c in all {
             match c.best(&name) {
@@ -196,12 +197,12 @@ fn best_table(all: &[Comparison]) -> Table {
 }
 
 /// One row per data set and method, one column per α₀.
-fn rates_table(all: &[Comparison]) -> Table {
+fn rates_table(all: &[SvmComparison]) -> Table {
     let mut table = Table::new().left("data").left("method");
     let Some(first) = all.first() else {
         return table;
     };
-    let rates: Vec<f64> = of(first, "Adam").map(|run| run.alpha0).collect();
+    let rates: Vec<f64> = first.of("Adam").map(|run| run.alpha0).collect();
     for (i, &rate) in rates.iter().enumerate() {
         let last = i + 1 == rates.len();
         table = table.right(if last { "1/L".to_owned() } else { short(rate) });
@@ -212,7 +213,7 @@ fn rates_table(all: &[Comparison]) -> Table {
             .into_iter()
             .filter(|name| name.contains("OLA") || name == "Adam" || name.starts_with("window"))
         {
-            let cells = of(c, &name).map(|run| outcome(c, run).into());
+            let cells = c.of(&name).map(|run| outcome(c, run).into());
             let front = [c.name.as_str().into(), name.as_str().into()];
             table.row(front.into_iter().chain(cells));
         }
@@ -220,7 +221,7 @@ fn rates_table(all: &[Comparison]) -> Table {
     table
 }
 
-fn cost_table(costs: &[Cost]) -> Table {
+fn cost_table(costs: &[IterationCost]) -> Table {
     let mut table = Table::new()
         .left("data")
         .left("method")
@@ -239,7 +240,7 @@ fn cost_table(costs: &[Cost]) -> Table {
     table
 }
 
-fn problem_table(all: &[Comparison]) -> Table {
+fn problem_table(all: &[SvmComparison]) -> Table {
     let headers = ["rows", "variables", "nonzeros", "L", "f(x0)", "f*"];
     let table = Table::new().left("data");
     let mut table = headers.into_iter().fold(table, Table::right);
@@ -259,7 +260,7 @@ fn problem_table(all: &[Comparison]) -> Table {
     table
 }
 
-fn runs_table(all: &[Comparison]) -> Table {
+fn runs_table(all: &[SvmComparison]) -> Table {
     let numbers = [
         "alpha0",
         "iterations",
@@ -304,7 +305,7 @@ fn runs_table(all: &[Comparison]) -> Table {
     table
 }
 
-fn curves_table(all: &[Comparison]) -> Table {
+fn curves_table(all: &[SvmComparison]) -> Table {
     let mut table = Table::new()
         .left("data")
         .left("method")
@@ -329,7 +330,7 @@ fn curves_table(all: &[Comparison]) -> Table {
     table
 }
 
-fn settings(section: &mut Section, config: &Config) {
+fn settings(section: &mut Section, config: &OlaConfig) {
     section.setting("data sets", config.datasets.join(", "));
     section.setting("tolerance", config.limits.tolerance);
     section.setting("iterations at most", config.limits.iterations);

@@ -1,15 +1,15 @@
 //! The result as a picture: N along the way, and N on held-out starts before and after.
 
-use super::{Counts, Outcome};
+use super::{Counts, TuningOutcome};
 use crate::report::{Axis, Plot, Series, panels};
 
 /// Two panels, as an SVG document.
-pub fn picture(outcome: &Outcome) -> String {
+pub fn picture(outcome: &TuningOutcome) -> String {
     panels(&[way(outcome), held_out(outcome)], 2)
 }
 
 /// N along the rounds.
-fn way(outcome: &Outcome) -> Plot {
+fn way(outcome: &TuningOutcome) -> Plot {
     let limit = outcome.max_steps as f64;
     let training = outcome.rounds.iter().map(|r| (r.round as f64, r.training));
     let looks = outcome
@@ -38,7 +38,7 @@ fn way(outcome: &Outcome) -> Plot {
 }
 
 /// The held-out starts, the quickest first.
-fn held_out(outcome: &Outcome) -> Plot {
+fn held_out(outcome: &TuningOutcome) -> Plot {
     let limit = outcome.max_steps as f64;
     let sorted = |counts: &Counts| {
         let mut steps: Vec<f64> = counts
