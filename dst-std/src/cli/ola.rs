@@ -1,4 +1,4 @@
-//! `dst ola`: online adaptation of the learning rate, one run or all methods side by side.
+//! `dst ola`: online adaptation of the learning rate, one run or a comparison of all methods.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -36,10 +36,10 @@ Examples:
 Data: a file in LIBSVM format, or the name of one in the folder DST_DATA; without a file, a1a, a2a, a3a and w3a are
 synthetic sets of the same shape. Starting point: --x0, or x0_NAME.txt beside the file, or random of length 1.
 
-Adam-OLA is the paper's Algorithm 2 to the letter, and can diverge: alpha - eta*S overshoots where f hardly falls.
---guard log (G-OLA) steps ln alpha by a clipped sensitivity instead and keeps the best point; n-ola sets the
-sensitivities to alpha, beta1 and a momentum to zero by a Newton step, which makes it a preconditioned nonlinear
-conjugate gradient method with two Hessian-vector products per iteration.")]
+Adam-OLA is the paper's Algorithm 2, unchanged. It can diverge: alpha - eta*S overshoots where f hardly falls.
+--guard log (G-OLA) changes ln alpha by a clipped sensitivity and keeps the best point. n-ola sets the sensitivities to
+alpha, beta1 and a momentum to zero by a Newton step. It is a preconditioned nonlinear conjugate gradient method with
+two Hessian-vector products per iteration.")]
 pub(super) struct Args {
     /// A LIBSVM file, or a1a, a2a, a3a, w3a; all four if not given (with --method: a1a).
     #[arg(long, value_name = "FILE|NAME")]
@@ -50,20 +50,20 @@ pub(super) struct Args {
     /// File with the starting point, one number per line, the intercept last.
     #[arg(long, value_name = "FILE")]
     x0: Option<PathBuf>,
-    /// Learning rate to start with: a number or 1/L. [default: 0.01; gd, hb, nag, nag-sc: 1/L]
+    /// Initial learning rate: a number or 1/L. [default: 0.01; gd, hb, nag, nag-sc: 1/L]
     #[arg(long, value_name = "A", value_parser = rate, allow_hyphen_values = true)]
     alpha0: Option<Rate>,
     /// adam-ola: the adaptation rate; not used by --guard log. [default: the paper's for this data set, else 0.01]
     #[arg(long, value_name = "E", value_parser = not_negative, allow_hyphen_values = true)]
     eta: Option<f64>,
-    /// adam-ola: the fall of f that triggers, per adaptation so far; not used by --guard log. [default: the paper's for this
-    /// data set, else 1e-5]
+    /// adam-ola: the decrease of f that triggers an adaptation; not used by --guard log. [default: the paper's for this data
+    /// set, else 1e-5]
     #[arg(long, value_name = "D", value_parser = not_negative, allow_hyphen_values = true)]
     descent: Option<f64>,
     /// adam-ola: `none` is the paper's algorithm, `log` is G-OLA. [default: none]
     #[arg(long, value_name = "G", value_parser = named::<Guard>)]
     guard: Option<Guard>,
-    /// adam-ola: the exact sensitivity through the last W steps instead of one.
+    /// adam-ola: the exact sensitivity through the last W steps instead of the last one.
     #[arg(long, value_name = "W", value_parser = positive_count, allow_hyphen_values = true)]
     window: Option<usize>,
     /// hb: the momentum. [default: 0.9]
@@ -78,10 +78,10 @@ pub(super) struct Args {
     /// Converged when max |grad f| is below this.
     #[arg(long, value_name = "T", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     tolerance: f64,
-    /// Iterations at most.
+    /// Largest number of iterations.
     #[arg(long, value_name = "N", default_value = "1000", value_parser = positive_count, allow_hyphen_values = true)]
     max_iterations: usize,
-    /// Directory for plots and tables; made if it is not there. [default: report]
+    /// Directory for plots and tables; created if missing. [default: report]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -139,7 +139,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 impl Args {
-    /// Options that go with one method or another are not silently ignored elsewhere.
+    /// Refuses options that the chosen method does not use.
     fn check(&self) -> Result<(), Failure> {
         let refuse = |message: String| Err(Failure::Usage(message));
         let given = [
@@ -231,7 +231,7 @@ impl Args {
     }
 }
 
-/// One run, as JSON has it.
+/// One run as a JSON object.
 #[derive(Debug, Serialize)]
 struct Single {
     data: String,

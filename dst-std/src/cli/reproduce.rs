@@ -52,7 +52,7 @@ fn known(text: &str) -> Result<String, String> {
     one_of(text, ALL, |experiment| experiment.name).map(|found| found.name.to_owned())
 }
 
-/// What became of it all.
+/// The outcome of all experiments.
 #[derive(Debug, PartialEq, Serialize)]
 struct Summary {
     page: PathBuf,

@@ -16,8 +16,8 @@ use crate::tune::{
 
 /// Find hyperparameters with which a method stops sooner, by descending its stopping time.
 ///
-/// Tunes on some random starting points, and then shows what it brought on others that had no part in it, and what
-/// a grid search finds with as many evaluations. The picture is DIR/tune-PROBLEM-METHOD.svg.
+/// Tunes on random starting points, then evaluates on held-out ones, beside a grid search with the same number of
+/// evaluations. The figure is DIR/tune-PROBLEM-METHOD.svg.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Problems:
@@ -26,7 +26,7 @@ Problems:
   svm          smooth support vector machine on the same; starts: 0.1 * normal
   rosenbrock   the curved valley in two variables; starts: (-1.2, 1) + 0.1 * normal
 
-Methods, and what they begin with (L: the largest curvature):
+Methods and their initial values (L: the largest curvature):
   gd, preconditioned    step size 1/L, for preconditioned one for every variable
   heavy-ball, nesterov  step size 1/L, momentum 0.9
   adam                  step size 0.01, momenta 0.9 and 0.999
@@ -42,34 +42,34 @@ pub(super) struct Args {
     /// quadratic, logistic, svm or rosenbrock; svm if there is --data, else quadratic.
     #[arg(long, value_name = "P", value_parser = named::<ProblemKind>)]
     problem: Option<ProblemKind>,
-    /// A file in LIBSVM format, or the name of one in the directory DST_DATA; a1a, a2a, a3a and w3a are made up if there is none.
+    /// A file in LIBSVM format, or the name of one in the folder DST_DATA; without a file, a1a, a2a, a3a and w3a are synthetic.
     #[arg(long, value_name = "FILE|NAME")]
     data: Option<String>,
     /// gd, heavy-ball, nesterov, adam or preconditioned.
     #[arg(long, value_name = "M", default_value = "heavy-ball", value_parser = named::<TunedMethod>)]
     method: TunedMethod,
-    /// Where a run stops.
+    /// Value at which a run stops.
     #[arg(long, value_name = "E", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     tolerance: f64,
-    /// What must fall to the tolerance: gradient-max, gradient-norm or value-gap.
+    /// Quantity that must fall to the tolerance: gradient-max, gradient-norm or value-gap.
     #[arg(long, value_name = "C", default_value = "gradient-max", value_parser = named::<Criterion>)]
     criterion: Criterion,
-    /// Iterations after which a run is given up.
+    /// Largest number of iterations of a run.
     #[arg(long, value_name = "N", default_value = "2000", value_parser = positive_count, allow_hyphen_values = true)]
     max_steps: usize,
     /// Starting points to tune on.
     #[arg(long, value_name = "K", default_value = "16", value_parser = positive_count, allow_hyphen_values = true)]
     starts: usize,
-    /// Other starting points to look at.
+    /// Held-out starting points for evaluation.
     #[arg(long, value_name = "K", default_value = "32", value_parser = positive_count, allow_hyphen_values = true)]
     held_out: usize,
-    /// Rounds of the descent, at the most.
+    /// Largest number of rounds of the descent.
     #[arg(long, value_name = "R", default_value = "40", value_parser = positive_count, allow_hyphen_values = true)]
     rounds: usize,
-    /// The step size to begin with.
+    /// Initial step size.
     #[arg(long, value_name = "A", value_parser = positive, allow_hyphen_values = true)]
     alpha: Option<f64>,
-    /// The momentum to begin with (adam: the first).
+    /// Initial momentum (adam: the first).
     #[arg(long, value_name = "B", value_parser = momentum, allow_hyphen_values = true)]
     beta: Option<f64>,
     /// Regularisation of logistic and svm: R/2 * |x|^2 is added to f.
@@ -85,7 +85,7 @@ pub(super) struct Args {
     speech: Speech,
 }
 
-/// A number strictly between 0 and 1.
+/// Reads a number strictly between 0 and 1.
 fn momentum(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
@@ -126,7 +126,7 @@ fn problem(args: &Args) -> Result<TuningProblem, Failure> {
     TuningProblem::on_data(kind, &name, set.examples, args.reg).map_err(Failure::NoAnswer)
 }
 
-/// The result, and where the picture is.
+/// The result and the path of the figure.
 #[derive(serde::Serialize)]
 struct Report<'a> {
     #[serde(flatten)]
@@ -275,13 +275,13 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
     writeln!(out, "  plot: {}", report.plot.display())
 }
 
-/// The least and the largest.
+/// Returns the smallest and the largest value.
 fn range(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(0.0, f64::max))
 }
 
-/// What it means, in one sentence.
+/// Returns the gain on held-out starts as one sentence.
 fn verdict(outcome: &TuningOutcome) -> String {
     let (before, tuned) = (&outcome.before.held_out, &outcome.tuned.held_out);
     let limit = outcome.max_steps as f64;

@@ -1,9 +1,9 @@
-//! What several experiments need.
+//! Helpers of several experiments.
 
 use super::Failure;
 use crate::report::{Interrupt, short};
 
-/// An end, if the user asked for one.
+/// Returns [`Failure::Interrupted`] if the interrupt is raised.
 pub(super) fn go_on(interrupt: &Interrupt) -> Result<(), Failure> {
     match interrupt.raised() {
         true => Err(Failure::Interrupted),
@@ -11,13 +11,13 @@ pub(super) fn go_on(interrupt: &Interrupt) -> Result<(), Failure> {
     }
 }
 
-/// Numbers for people, with commas.
+/// Formats numbers as a list with commas.
 pub(super) fn list(values: &[f64]) -> String {
     let texts: Vec<String> = values.iter().map(|&v| short(v)).collect();
     texts.join(", ")
 }
 
-/// The slope of the least-squares line through the logarithms: the order, for errors against step sizes.
+/// Returns the slope of the least-squares line through the logarithms: the order of convergence.
 pub(super) fn order(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|p| (p.0.ln(), p.1.ln())).collect();
     let n = logs.len() as f64;

@@ -1,4 +1,4 @@
-//! Down the mean score: quasi-Newton steps with a memory (L-BFGS), never uphill.
+//! Descent of the mean score by L-BFGS steps that never increase it.
 //!
 //! The score has kinks (where another mode becomes the slowest) and jumps (where the first crossing of an oscillating
 //! criterion changes), so the model is not trusted far: every step is tried on forward runs alone and halved until the score
@@ -19,45 +19,45 @@ const DOUBTS: usize = 3;
 const HALVINGS: usize = 6;
 /// A step must bring this part of what the slope promises.
 const ARMIJO: f64 = 1e-4;
-/// A gain below this (a five-hundredth of N) is none; after so many rounds without gain it is over.
+/// The least gain that counts (0.2 % of N), and the number of rounds without gain that end the descent.
 const GAIN: f64 = 2e-3;
 const PATIENCE: usize = 2;
 /// The plain moves.
 const MOVES: [f64; 2] = [0.3, 0.1];
 /// More coordinates than this are moved together only.
 const FEW: usize = 4;
-/// Halvings of the step size in search of a start that does not overflow.
+/// The largest number of halvings of the step size until the initial run no longer overflows.
 const RESCUES: usize = 100;
 
-/// Why the descent ended.
+/// The reason for the end of the descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     /// Nothing that was tried brought a further gain.
     NoGain,
-    /// The number of rounds that were asked for.
+    /// The limit on rounds was met.
     Rounds,
-    /// Ctrl-C.
+    /// The user interrupted.
     Interrupted,
 }
 
-/// A point on the way.
+/// One accepted point of the descent.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     pub(super) u: Vec<f64>,
     pub(super) score: f64,
-    /// What was spent until here.
+    /// Evaluations spent up to this point.
     pub(super) work: Work,
 }
 
-/// The way down; the last stage is the best.
+/// The accepted points; the last one is the best.
 #[derive(Debug)]
 pub(super) struct Descent {
     pub(super) stages: Vec<Stage>,
     pub(super) end: End,
 }
 
-/// Descends from u for at most so many rounds, and calls `tick` after each.
+/// Descends from u for at most `rounds` rounds and calls `tick` after each.
 pub(super) fn descend(
     team: &mut Team<'_>,
     u: Vec<f64>,

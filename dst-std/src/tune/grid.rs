@@ -1,4 +1,4 @@
-//! What a plain grid search finds with the same means: the comparison that a tuned value has to stand.
+//! A grid search with the same number of evaluations, as the baseline of a tuning.
 //!
 //! The grid covers a factor of 10 in the step size either way (Adam: 100), β from 0.5 to 0.999, and Adam's β₂ from 0.9 to
 //! 0.9999, evenly in the coordinates u. It is refined by halving until the budget is spent; the points of a level come in a random
@@ -22,7 +22,7 @@ pub(super) struct Found {
     pub(super) points: usize,
 }
 
-/// Lower and upper end of every axis, around the starting values.
+/// Returns the lower and upper end of every axis, around the initial values.
 fn sides(method: TunedMethod, u0: &[f64]) -> Vec<(f64, f64)> {
     let axes = method.parameters().len();
     let decades = if method == TunedMethod::Adam {
@@ -43,7 +43,7 @@ fn sides(method: TunedMethod, u0: &[f64]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The points that a level adds, as numerators over 2^level, in random order.
+/// Returns the points that a level adds, as numerators over 2^level, in random order.
 fn level_points(axes: usize, level: u32, seed: u64) -> Vec<Vec<u32>> {
     let side = (1_u32 << level) + 1;
     let count = u64::from(side).pow(axes as u32);
@@ -59,8 +59,7 @@ fn level_points(axes: usize, level: u32, seed: u64) -> Vec<Vec<u32>> {
     points.into_iter().map(|(_, point)| point).collect()
 }
 
-/// Searches until `budget` evaluations are spent, counted from what the team has spent already. The starting point, with its
-/// score, is the first that is known.
+/// Searches until `budget` further evaluations are spent. The initial point and its score are known beforehand.
 pub(super) fn search(
     team: &mut Team<'_>,
     u0: &[f64],
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sides_contain_the_start() {
+    fn the_initial_values_are_inside_the_grid() {
         for method in TunedMethod::ALL {
             let u0 = method.coordinates(&method.textbook(10.0, 5));
             let sides = sides(method, &u0);

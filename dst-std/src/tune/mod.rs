@@ -1,19 +1,19 @@
-//! Tuning a method by descending its stopping time: the practical use of all this.
+//! Tuning the hyperparameters of a method by descending its stopping time.
 //!
-//! Given a problem, a method and a tolerance, the number of iterations N until the tolerance is met is a function of the
-//! method's hyperparameters, and the engine of [`dst_core`] differentiates it. [`tune`] descends the mean of ln N over some
-//! training starts, lets other starts choose among the last stages, and then looks at held-out starts that had no part in
-//! any of this, and at what a grid search finds with as many evaluations.
+//! For a problem, a method and a tolerance, the number of iterations N until the tolerance is met is a function of the
+//! method's hyperparameters. The engine of [`dst_core`] differentiates it. [`tune()`] descends the mean of ln N over
+//! training starts. Validation starts choose among the last stages of the descent. The result is evaluated on held-out
+//! starts, beside a grid search with the same number of evaluations.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `config`, `outcome` | what is asked, what was found |
-//! | `problem` | what is solved, and from where |
+//! | `config`, `outcome` | the question and the result |
+//! | `problem` | the objectives and their starting points |
 //! | `method` | the methods, their hyperparameters as free coordinates |
-//! | `trial` | one run: its stopping time, or what stands for it if the run did not stop; the gradient |
+//! | `trial` | one run: its stopping time, or an extrapolation if the run did not stop; the gradient |
 //! | `team` | all starting points together |
-//! | `descent` | down the mean |
-//! | `grid` | the comparison |
+//! | `descent` | the descent of the mean score |
+//! | `grid` | the grid search for comparison |
 //! | `section` | figures |
 
 mod config;
@@ -44,13 +44,13 @@ use descent::{Descent, Stage, descend};
 use team::Team;
 use trial::{NoTrial, Trial};
 
-/// The streams of random numbers from which starting points are drawn, apart from each other.
+/// Independent streams of random numbers for the starting points.
 const TRAINING: u64 = 0x7261_696e;
 const VALIDATION: u64 = 0x7661_6c69;
 const HELD_OUT: u64 = 0x6865_6c64;
 /// The last stages of the descent, among which the validation starts choose.
 const CHOICE: usize = 8;
-/// Stages at which the held-out starts are looked at for the picture, at the most.
+/// The largest number of stages at which the figure shows held-out starts.
 const LOOKS: usize = 12;
 
 /// A method on a problem, ready to be run.
@@ -63,7 +63,7 @@ struct PreparedRun<'a> {
     max_steps: usize,
 }
 
-/// Tunes. Ctrl-C keeps the best so far; before anything is known it is a failure.
+/// Tunes a method on a problem. An interrupt keeps the best values so far; before the first result it is a failure.
 pub fn tune(
     config: &TuningConfig,
     problem: &TuningProblem,
@@ -103,7 +103,7 @@ pub fn tune(
 
     let theta = config.first(problem);
     let u = method.coordinates(&theta);
-    // Also finds out whether there is anything to do.
+    // Fails here if the tolerance is met at the start.
     let held_out_before = counts(&held_out.trials(&u, false).map_err(failure)?);
     let task = progress.task("descending the stopping time", config.rounds);
     let Descent { stages, end } = descend(&mut training, u.clone(), config.rounds, || {
@@ -119,7 +119,7 @@ pub fn tune(
     let mut tuned_work = training.work;
     tuned_work.add(validation.work);
 
-    // What is left after Ctrl-C is short, and without it there would be nothing to show.
+    // The remaining work is short, and without it there is no result to show: it ignores the interrupt.
     (training.interrupt, held_out.interrupt) = (&never, &never);
     let before = Evaluation {
         theta,
@@ -137,7 +137,7 @@ pub fn tune(
     };
     let tuned = setting(&last.u, tuned_work)?;
     if tuned.training.reached == 0.0 && end != End::Interrupted {
-        return Err(nowhere(config, &before, &tuned));
+        return Err(no_run_stops(config, &before, &tuned));
     }
 
     let (mut grid, mut grid_points) = (None, 0);
@@ -199,8 +199,8 @@ pub fn tune(
     })
 }
 
-/// The stages up to the one that is best on starts that the descent has not seen. At its end it tends to live dangerously: the
-/// quickest values for the starts it knows may be unstable for others.
+/// Returns the stages up to the one with the lowest score on validation starts. The last values of the descent are the
+/// quickest on the training starts and may be unstable on others.
 fn choose(validation: &mut Team<'_>, mut stages: Vec<Stage>) -> Result<Vec<Stage>, NoTrial> {
     let (mut best, mut keep) = (f64::INFINITY, stages.len());
     for (i, stage) in stages.iter().enumerate().rev().take(CHOICE) {
@@ -215,8 +215,8 @@ fn choose(validation: &mut Team<'_>, mut stages: Vec<Stage>) -> Result<Vec<Stage
     Ok(stages)
 }
 
-/// No run stops, not even with the tuned values.
-fn nowhere(config: &TuningConfig, before: &Evaluation, tuned: &Evaluation) -> Failure {
+/// The failure of a tuning in which no run stops, not even with the tuned values.
+fn no_run_stops(config: &TuningConfig, before: &Evaluation, tuned: &Evaluation) -> Failure {
     Failure::NoAnswer(format!(
         "no run reached the tolerance {} within {} iterations, not even tuned ({} = {} at the end, {} untuned); \
          raise --max-steps or --tolerance, or take another --method",
@@ -228,7 +228,7 @@ fn nowhere(config: &TuningConfig, before: &Evaluation, tuned: &Evaluation) -> Fa
     ))
 }
 
-/// θ, and where there is one per variable, the geometric mean of all.
+/// Returns θ, or its geometric mean where there is one entry per variable.
 fn summary(method: TunedMethod, u: &[f64]) -> Vec<f64> {
     if method == TunedMethod::Preconditioned {
         vec![libm::exp(u.iter().sum::<f64>() / u.len().max(1) as f64)]

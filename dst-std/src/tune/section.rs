@@ -1,15 +1,15 @@
-//! The result as a picture: N along the way, and N on held-out starts before and after.
+//! The figure of a tuning: N along the rounds, and N on held-out starts before and after.
 
 use super::{Counts, TuningOutcome};
 use crate::report::{Axis, Plot, Series, panels};
 
-/// Two panels, as an SVG document.
+/// Returns an SVG document with two panels.
 pub fn picture(outcome: &TuningOutcome) -> String {
-    panels(&[way(outcome), held_out(outcome)], 2)
+    panels(&[rounds(outcome), held_out(outcome)], 2)
 }
 
-/// N along the rounds.
-fn way(outcome: &TuningOutcome) -> Plot {
+/// Plots N along the rounds.
+fn rounds(outcome: &TuningOutcome) -> Plot {
     let limit = outcome.max_steps as f64;
     let training = outcome.rounds.iter().map(|r| (r.round as f64, r.training));
     let looks = outcome
@@ -37,7 +37,7 @@ fn way(outcome: &TuningOutcome) -> Plot {
     plot
 }
 
-/// The held-out starts, the quickest first.
+/// Plots N on the held-out starts, in ascending order.
 fn held_out(outcome: &TuningOutcome) -> Plot {
     let limit = outcome.max_steps as f64;
     let sorted = |counts: &Counts| {

@@ -97,9 +97,8 @@ fn held_out_starts_gain() {
     }
 }
 
-/// Runs that diverge, with and without overflow, and runs that are much too slow, are brought to stop.
 #[test]
-fn hopeless_starts_are_tuned() {
+fn runs_that_diverge_or_crawl_are_tuned_until_they_stop() {
     for (method, alpha, beta) in [
         (TunedMethod::Gd, 0.25, None),
         (TunedMethod::Gd, 1e6, None),
@@ -124,7 +123,7 @@ fn hopeless_starts_are_tuned() {
 }
 
 #[test]
-fn threads_change_no_bit() {
+fn the_outcome_has_the_same_bits_with_any_threads() {
     let problem = small(ProblemKind::Logistic);
     let config = TuningConfig {
         tolerance: 1e-3,
@@ -142,12 +141,11 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn an_interrupt_before_anything_is_known() {
+fn an_interrupt_before_the_first_result_is_a_failure() {
     let interrupt = Interrupt::never();
     interrupt.raise();
     let config = TuningConfig::new(TunedMethod::Gd);
     let hidden = Progress::hidden();
-    // Before anything is known there is nothing to keep.
     assert_eq!(
         tune(&config, &quadratic(), &hidden, &interrupt),
         Err(Failure::Interrupted)
@@ -155,7 +153,7 @@ fn an_interrupt_before_anything_is_known() {
 }
 
 #[test]
-fn what_has_no_answer_says_why() {
+fn a_failure_names_the_option_to_change() {
     let refused = |config: &TuningConfig| {
         let result = tune(
             config,
@@ -182,7 +180,7 @@ fn what_has_no_answer_says_why() {
 }
 
 #[test]
-fn the_picture_is_whole() {
+fn the_figure_is_complete() {
     let config = TuningConfig {
         rounds: 3,
         ..TuningConfig::new(TunedMethod::Gd)

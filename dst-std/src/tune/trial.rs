@@ -1,4 +1,4 @@
-//! One run from one starting point: how long it took, on a scale that goes on where the run did not stop.
+//! One run from one starting point, with a score that continues beyond the iteration limit.
 //!
 //! The score of a run that stops is ln(1 + N\*), with N\* the interpolated stopping time. A run that meets the limit first
 //! has covered a part of the way from J₀ down to ε. With q = ln(J_K/ε)/ln(J₀/ε) the share of the way that is left after K
@@ -17,12 +17,12 @@ use dst_core::{
 use super::PreparedRun;
 use crate::report::Interrupt;
 
-/// Steps between two looks at the interrupt flag.
+/// Steps between two polls of the interrupt flag.
 const PATIENCE: usize = 64;
-/// Bytes of checkpoints for one run, at the most.
+/// The largest number of bytes of checkpoints for one run.
 const MEMORY: usize = 64 << 20;
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Trial {
     /// N, if the run stopped.
@@ -33,7 +33,7 @@ pub(super) struct Trial {
     pub(super) score: f64,
     /// The derivative of the score by θ; zero where there is none.
     pub(super) gradient: Vec<f64>,
-    /// What it took.
+    /// Evaluations of the run.
     pub(super) work: Work,
 }
 
@@ -47,29 +47,29 @@ pub struct Work {
 }
 
 impl Work {
-    /// Both together.
+    /// Returns the sum of both.
     pub fn total(self) -> usize {
         self.gradients + self.products
     }
 
-    /// More of it.
+    /// Adds other work to this.
     pub fn add(&mut self, other: Self) {
         self.gradients += other.gradients;
         self.products += other.products;
     }
 }
 
-/// Why there is no trial.
+/// The reason why there is no trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NoTrial {
     /// The tolerance is met at the start.
     AtStart,
     Interrupted,
-    /// The engine refuses; it should not.
+    /// An unexpected error of the engine.
     Engine(Error),
 }
 
-/// φ(q) and φ'(q)
+/// Returns φ(q) and φ'(q).
 fn lateness(q: f64) -> (f64, f64) {
     if q < 0.5 {
         (-libm::log1p(-q), 1.0 / (1.0 - q))
@@ -78,7 +78,7 @@ fn lateness(q: f64) -> (f64, f64) {
     }
 }
 
-/// Runs from this state with these hyperparameters, and differentiates if asked to.
+/// Runs from a state with these hyperparameters, and differentiates if `differentiate` is set.
 pub(super) fn trial(
     prepared: &PreparedRun<'_>,
     theta: &[f64],
@@ -173,7 +173,7 @@ pub(super) fn trial(
     Ok(trial)
 }
 
-/// A run that left the finite numbers at this step.
+/// Returns the trial of a run that left the finite numbers at this step.
 fn lost(params: usize, step: usize) -> Trial {
     Trial {
         steps: None,
@@ -187,7 +187,7 @@ fn lost(params: usize, step: usize) -> Trial {
     }
 }
 
-/// Room for all steps with their records, as far as there is memory; without slots for a run without a gradient.
+/// Allocates slots for all steps with their records, within [`MEMORY`]; none for a run without a gradient.
 fn memory<Y: System<f64> + ?Sized>(
     plan: &Plan<f64, Euler<f64>>,
     system: &Y,
@@ -203,7 +203,7 @@ fn memory<Y: System<f64> + ?Sized>(
     HeapMemory::with_records(plan, system, slots)
 }
 
-/// Differentiates a run that is over, and adds `scale` times the gradient to the trial.
+/// Differentiates a finished run and adds `scale` times the gradient to the trial.
 fn sweep<Y, W>(
     problem: dst_core::Problem<'_, f64, Y, Euler<f64>>,
     memory: &mut HeapMemory<f64>,
@@ -270,7 +270,7 @@ mod tests {
 
     /// The gradient of the score against differences of it: where runs stop, and where they do not.
     #[test]
-    fn the_gradient_of_the_score() {
+    fn the_gradient_of_the_score_agrees_with_differences() {
         for method in TunedMethod::ALL {
             for max_steps in [2000, 60] {
                 for criterion in Criterion::ALL {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_goes_on_where_runs_do_not_stop() {
+    fn the_score_increases_beyond_the_iteration_limit() {
         // Ever larger steps, ever worse: slow, on the spot, diverging, beyond all numbers.
         let scores: Vec<f64> = [0.19, 0.1999, 0.2, 0.201, 0.3, 1e6]
             .iter()

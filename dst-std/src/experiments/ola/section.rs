@@ -1,4 +1,4 @@
-//! The figures, tables and verdicts.
+//! The figures and tables of the experiment.
 
 use super::OlaConfig;
 use super::claims::{claims, outcome};
@@ -20,11 +20,11 @@ const CURVES: [(&str, Option<usize>); 10] = [
     ("N-OLA", Some(1)),
 ];
 
-/// Gaps outside are drawn at the edge: less is rounding, more is divergence.
+/// Gaps outside this range are drawn at its edge: below is rounding, above is divergence.
 const LOWEST: f64 = 1e-10;
 const HIGHEST: f64 = 1e5;
 
-/// The report of the experiment.
+/// Returns the report of the experiment.
 pub fn section(config: &OlaConfig, results: &OlaComparison) -> Section {
     let mut section = Section::new(super::TITLE);
     let all = &results.comparisons;
@@ -38,7 +38,7 @@ pub fn section(config: &OlaConfig, results: &OlaComparison) -> Section {
     );
     section.figure(
         "ola-sensitivity",
-        "The gap at the end against the learning rate to start with: what a wrong α₀ costs. Adam-HD with its best rate for each α₀. At the upper edge: diverged.",
+        "The final gap against the initial learning rate α₀. Adam-HD with its best rate for each α₀. Runs at the upper edge diverged.",
         panels(&all.iter().map(sensitivity_plot).collect::<Vec<_>>(), 2),
     );
     section.table(
@@ -53,7 +53,7 @@ pub fn section(config: &OlaConfig, results: &OlaComparison) -> Section {
     );
     section.table(
         "ola-cost",
-        "What an iteration costs. A product is one with Z or its transpose; N-OLA makes those of its two Hessian-vector products for the rows below the margin only.",
+        "The cost of an iteration. A product is one with Z or its transpose; the Hessian-vector products of N-OLA visit only the rows below the margin.",
         cost_table(&results.costs),
     );
     section.table("ola-problems", "The problems.", problem_table(all));
@@ -73,11 +73,11 @@ fn paragraphs(section: &mut Section, all: &[SvmComparison]) {
          included. The best setting of a method is the one with the fewest iterations, else the lowest f.",
     );
     section.paragraph(
-        "Adam-OLA is Algorithm 2 of the paper to the letter, with the parameters of its Table 1. Its sensitivity S = \
+        "Adam-OLA is Algorithm 2 of the paper, unchanged, with the parameters of its Table 1. Its sensitivity S = \
          ∇f(x₊)·d/(f(x₊) − f(x)) has no bound: near the minimum along d the denominator vanishes and α − ηS jumps anywhere, also \
-         below zero. G-OLA uses the dimensionless α·S on a logarithmic scale and clips it; N-OLA sets the sensitivities to α, β₁ and a \
-         momentum to zero by one Newton step. N-OLA is, called by its name, a preconditioned nonlinear conjugate gradient \
-         method, and pays with two Hessian-vector products per iteration.",
+         below zero. G-OLA uses the dimensionless α·S on a logarithmic scale and clips it. N-OLA sets the sensitivities to α, β₁ and a \
+         momentum to zero by one Newton step. It is a preconditioned nonlinear conjugate gradient method with two Hessian-vector \
+         products per iteration.",
     );
     let made_up: Vec<&str> = all
         .iter()
@@ -93,7 +93,7 @@ fn paragraphs(section: &mut Section, all: &[SvmComparison]) {
     }
 }
 
-/// Times per iteration, in words: they differ from run to run, and files should not.
+/// Returns the times per iteration as text: they differ from run to run, so they are not in the files.
 pub fn times(costs: &[IterationCost]) -> String {
     let of_set = |costs: &[IterationCost]| {
         let times = costs
@@ -128,7 +128,7 @@ fn gap_plot(c: &SvmComparison) -> Plot {
         .y(Axis::log("f − f*").range(LOWEST, 2.0 * c.gap(c.f0)));
     for (name, colour) in CURVES {
         if let Some(run) = c.best(name) {
-            // As many points as the paper can show.
+            // More points than this are not visible.
             let stride = run.trace.len().div_ceil(300).max(1);
             let points = run.trace.iter().enumerate().step_by(stride);
             let series = Series::new(name, points.map(|(k, &f)| (k as f64, c.gap(f))));
@@ -172,7 +172,7 @@ fn sensitivity_plot(c: &SvmComparison) -> Plot {
     plot
 }
 
-/// One row per method, one column per data set.
+/// Makes a table with a row per method and a column per data set.
 fn best_table(all: &[SvmComparison]) -> Table {
     let mut table = Table::new().left("method");
     for c in all {
@@ -196,7 +196,7 @@ fn best_table(all: &[SvmComparison]) -> Table {
     table
 }
 
-/// One row per data set and method, one column per α₀.
+/// Makes a table with a row per data set and method, and a column per α₀.
 fn rates_table(all: &[SvmComparison]) -> Table {
     let mut table = Table::new().left("data").left("method");
     let Some(first) = all.first() else {
