@@ -9,7 +9,7 @@ use crate::l2o;
 use crate::linalg::threads;
 use crate::tune;
 
-/// A whole number that is at least `least`.
+/// Reads a whole number that is at least `least`.
 pub(super) fn whole_at_least(text: &str, least: usize) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(value) if value >= least => Ok(value),
@@ -27,17 +27,17 @@ fn is_negative_whole(text: &str) -> bool {
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// 0, 1, 2, …
+/// Reads 0, 1, 2, …
 pub(super) fn count(text: &str) -> Result<usize, String> {
     whole_at_least(text, 0)
 }
 
-/// 1, 2, …
+/// Reads 1, 2, …
 pub(super) fn positive_count(text: &str) -> Result<usize, String> {
     whole_at_least(text, 1)
 }
 
-/// 1, 2, … 1024
+/// Reads 1, 2, … 1024.
 pub(super) fn thread_count(text: &str) -> Result<usize, String> {
     let at_most = || format!("must be at most {}", threads::MOST);
     match text.parse::<usize>() {
@@ -47,7 +47,7 @@ pub(super) fn thread_count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Any whole number of 64 bits.
+/// Reads a whole number of 64 bits.
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(value) => Ok(value),
@@ -59,7 +59,7 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Any number but infinity and NaN.
+/// Reads a finite number.
 pub(super) fn finite(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
@@ -150,7 +150,7 @@ macro_rules! names {
 }
 pub(super) use names;
 
-/// Zero or a number above it.
+/// Reads zero or a positive number.
 pub(super) fn not_negative(text: &str) -> Result<f64, String> {
     match finite(text) {
         Ok(value) if value >= 0.0 => Ok(value),
@@ -158,7 +158,7 @@ pub(super) fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number above zero.
+/// Reads a positive number.
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     match finite(text) {
         Ok(value) if value > 0.0 => Ok(value),
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers() {
+    fn whole_numbers_have_a_lower_bound() {
         assert_eq!(positive_count("3"), Ok(3));
         assert_eq!(count("0"), Ok(0));
         for text in ["0", "-0", "-3"] {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_seeds() {
+    fn threads_are_limited_and_seeds_have_64_bits() {
         assert_eq!(thread_count("1"), Ok(1));
         assert_eq!(thread_count("1024"), Ok(1024));
         for (text, reason) in [
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn real_numbers() {
+    fn real_numbers_are_finite() {
         assert_eq!(finite("-0.5"), Ok(-0.5));
         assert_eq!(positive("1e-4"), Ok(1e-4));
         for text in ["inf", "NaN", "", "x", "1e999"] {

@@ -1,7 +1,7 @@
-//! `dst reproduce`: every experiment of the paper, and a page that says which claims hold.
+//! `dst reproduce`: every experiment of the paper, and a page with a verdict on every claim.
 //!
-//! After each experiment its files and the page are written, so that Ctrl-C keeps what is finished. An experiment that
-//! fails is reported and does not stop the others.
+//! The files and the page are written after each experiment, so that Ctrl-C keeps the finished ones. An experiment that fails
+//! is reported and does not stop the others.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -64,13 +64,13 @@ struct Summary {
     files: Vec<String>,
 }
 
-/// What became of one experiment.
+/// The outcome of one experiment.
 #[derive(Debug, PartialEq, Serialize)]
 struct Outcome {
     name: &'static str,
     title: &'static str,
     seconds: f64,
-    /// Why it failed, if it did.
+    /// The error, if the experiment failed.
     error: Option<String>,
     interrupted: bool,
     claims: Vec<Claim>,
@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let summary = threads::with(context.threads, || {
         carry_out(&chosen, &context, &out, |line| {
             if lines {
-                // A reader that has gone does not stop the work: the files are what counts.
+                // A closed output does not stop the work: the results are in the files.
                 context.progress.suspend(|| {
                     let mut to = io::stdout();
                     let _ = writeln!(to, "{line}").and_then(|()| to.flush());
@@ -110,7 +110,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     verdict(&summary)
 }
 
-/// Runs the experiments one after the other; `say` is called for every line about how it goes.
+/// Runs the experiments one after the other and passes every line of progress to `say`.
 fn carry_out(
     chosen: &[Experiment],
     context: &Context,
@@ -176,7 +176,7 @@ fn carry_out(
         });
         write_page(&page, out)?;
     }
-    // An interrupt that came when everything was finished took nothing away.
+    // An interrupt after the last experiment cut nothing short.
     let interrupted = outcomes.len() < chosen.len() || outcomes.iter().any(|o| o.interrupted);
     page.stage(if interrupted {
         Stage::Interrupted
@@ -233,7 +233,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// One line about a finished experiment.
+/// Returns one line about a finished experiment.
 fn line(outcome: &Outcome) -> String {
     let Outcome {
         name,
@@ -272,7 +272,7 @@ fn show(summary: &Summary, to: &mut dyn Write) -> io::Result<()> {
     writeln!(to, "\npage: {}", summary.page.display())
 }
 
-/// The end of the program.
+/// Converts the summary to the result of the program.
 fn verdict(summary: &Summary) -> Result<(), Failure> {
     let page = summary.page.display();
     let failed = summary.experiments.iter().filter(|o| o.error.is_some());

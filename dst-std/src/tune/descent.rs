@@ -1,15 +1,15 @@
 //! Descent of the mean score by L-BFGS steps that never increase it.
 //!
-//! The score has kinks (where another mode becomes the slowest) and jumps (where the first crossing of an oscillating
-//! criterion changes), so the model is not trusted far: every step is tried on forward runs alone and halved until the score
-//! falls, or doubled while it goes on falling; the gradient is computed only at points that are kept. Where the
-//! model fails, it is forgotten and the gradient followed; where that fails too, a few plain moves of single coordinates
-//! are tried, which see over small jumps; and where those fail, this is the end.
+//! The score has kinks, where another mode becomes the slowest, and jumps, where the first crossing of an oscillating
+//! criterion changes. A line search on forward runs therefore checks every step: it halves the step until the score falls,
+//! or doubles it while the score keeps falling. The gradient is computed only at accepted points. If a step of the L-BFGS
+//! model fails, the model is reset and the gradient is followed. If that fails too, a few moves of single coordinates are
+//! tried, which can pass small jumps. If those fail, the descent ends.
 
 use super::team::{Mean, Team};
 use super::trial::{NoTrial, Work};
 
-/// Pairs that the model remembers.
+/// Pairs in the memory of the model.
 const MEMORY: usize = 10;
 /// The longest move of a coordinate in one step, and the first: factors of e and √e in a step size.
 const LONGEST: f64 = 2.0;
@@ -17,14 +17,14 @@ const FIRST: f64 = 0.5;
 /// Halvings of a step by the model, and by the gradient.
 const DOUBTS: usize = 3;
 const HALVINGS: usize = 6;
-/// A step must bring this part of what the slope promises.
+/// The fraction of the predicted decrease that a step must achieve.
 const ARMIJO: f64 = 1e-4;
 /// The least gain that counts (0.2 % of N), and the number of rounds without gain that end the descent.
 const GAIN: f64 = 2e-3;
 const PATIENCE: usize = 2;
-/// The plain moves.
+/// The lengths of coordinate moves.
 const MOVES: [f64; 2] = [0.3, 0.1];
-/// More coordinates than this are moved together only.
+/// Beyond this number, coordinates are moved only together.
 const FEW: usize = 4;
 /// The largest number of halvings of the step size until the initial run no longer overflows.
 const RESCUES: usize = 100;
@@ -33,7 +33,7 @@ const RESCUES: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// Nothing that was tried brought a further gain.
+    /// No step brought a further gain.
     NoGain,
     /// The limit on rounds was met.
     Rounds,
@@ -99,7 +99,7 @@ fn go(
     let mut idle = 0;
     for _ in 0..rounds {
         let now = team.mean(&u, true)?;
-        // A candidate that takes much longer than what is there need not be run to its end.
+        // A candidate that takes much longer than the current point need not be run to its end.
         team.prepared.max_steps = now.slowest.map_or(limit, |n| (n + n / 2 + 10).min(limit));
         if let Some((u_before, gradient_before)) = before.take() {
             model.learn(&u, &u_before, &now.gradient, &gradient_before);
@@ -159,8 +159,8 @@ fn rescue(team: &mut Team<'_>, mut u: Vec<f64>) -> Result<(Vec<f64>, f64), NoTri
     Ok((u, score))
 }
 
-/// A direction that goes down, of this length: along −gradient for a few coordinates. Among many, the largest entries would
-/// be all that moves; roots of them bring the others into play.
+/// Returns a descent direction of this length: −gradient for a few coordinates. For many, the square roots of the entries, so
+/// that not only the largest entries move.
 fn downhill(gradient: &[f64], length: f64) -> Vec<f64> {
     let size = largest(gradient);
     if size == 0.0 {
@@ -177,7 +177,7 @@ fn downhill(gradient: &[f64], length: f64) -> Vec<f64> {
     gradient.iter().map(part).collect()
 }
 
-/// A better point along a direction, if there is one: halving, or doubling from the full step on.
+/// Searches for a better point along a direction, by halving or by doubling from the full step.
 fn search(
     team: &mut Team<'_>,
     u: &[f64],
@@ -190,7 +190,7 @@ fn search(
         direction.iter_mut().for_each(|d| *d *= LONGEST / size);
     }
     let slope = dot(&now.gradient, &direction);
-    // Not below zero, or not a number: no way down.
+    // Not below zero, or not a number: no descent direction.
     if !(slope < 0.0 && slope.is_finite()) {
         return Ok(None);
     }
@@ -218,7 +218,7 @@ fn search(
     Ok(None)
 }
 
-/// Plain moves of single coordinates, or of all together where there are many.
+/// Tries moves of single coordinates, or of all together if there are many.
 fn poll(team: &mut Team<'_>, u: &[f64], now: &Mean) -> Result<Option<(Vec<f64>, f64)>, NoTrial> {
     let axes = if u.len() > FEW { 1 } else { u.len() };
     for length in MOVES {
@@ -316,7 +316,7 @@ mod tests {
         for (d, u) in direction.iter().zip(at) {
             assert!((d + u).abs() < 1e-12, "{direction:?}");
         }
-        // A pair along which the slope fell is not believed.
+        // A pair along which the slope fell is rejected.
         model.learn(&[1.0, 0.0], &[0.0, 0.0], &[-1.0, 0.0], &[0.0, 0.0]);
         assert_eq!(model.pairs.len(), 2);
     }
