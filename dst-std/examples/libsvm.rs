@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use dst_std::data::{read_libsvm, read_libsvm_file};
 use dst_std::progress::Progress;
-use dst_std::tune::{Config, Kind, Method, Problem, tune};
+use dst_std::tune::{ProblemKind, TunedMethod, TuningConfig, TuningProblem, tune};
 
 /// A label, then index:value pairs; here length and width of a petal in cm, of two kinds of iris.
 const FLOWERS: &str = "\
@@ -34,11 +34,11 @@ fn run(file: Option<&str>) -> Result<(), String> {
     }
     .map_err(|e| e.to_string())?; // names the line and column of what cannot be read
     let name = file.unwrap_or("flowers");
-    let problem = Problem::on_data(Kind::Logistic, name, examples, 1e-3)?;
+    let problem = TuningProblem::on_data(ProblemKind::Logistic, name, examples, 1e-3)?;
     println!("{} ({})", problem.name, problem.size);
 
-    // Until max |∇f| ≤ 1e-4, at most 2000 iterations; 16 starting points to tune on and 32 others to look at.
-    let config = Config::new(Method::HeavyBall);
+    // Until max |∇f| ≤ 1e-4, at most 2000 iterations; 16 starting points to tune on and 32 held-out ones.
+    let config = TuningConfig::new(TunedMethod::HeavyBall);
     let found = tune(&config, &problem, &Progress::hidden()).map_err(|e| e.to_string())?;
     for (what, setting) in [("textbook", &found.before), ("tuned", &found.tuned)] {
         let median = match setting.held_out.median {

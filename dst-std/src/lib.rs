@@ -9,16 +9,17 @@
 //!  learned, l2o, ────┤        │             │                │
 //!  control           ┘        │             │                └─► cli: `dst …`, as text or as JSON
 //!                             ▼             ▼
-//!                  ode: the truth     tune, experiments
+//!                  ode: the truth     tune, ola, experiments
 //! ```
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`linalg`] | products, factorisations, vectorised functions |
-//! | [`data`], [`problems`] | LIBSVM files, synthetic sets; quadratics, smooth SVM, logistic regression |
+//! | [`data`], [`problems`] | LIBSVM files, synthetic sets; quadratics, linear models (smooth SVM, logistic regression) |
 //! | [`learned`], [`validation`] | a learned diagonal preconditioner; its stopping time and gradient by every integrator |
 //! | [`l2o`] | learning to optimise: L2O-DM and L2O-RNNprop, with and without a stopping-time penalty; training that may be killed |
 //! | [`ode`] | adaptive Dormand–Prince, events, the gradient of an event's time |
+//! | [`ola`] | online learning-rate adaptation: Adam-OLA, G-OLA, N-OLA and their baselines |
 //! | [`tune`] | hyperparameters, by descending a stopping time |
 //! | [`control`] | model predictive control: tuning, closed loops, baselines, export to Rust and C |
 //! | [`adam`], [`search`] | optimisers with and without a gradient: Adam, separable CMA-ES |
@@ -41,6 +42,7 @@ pub mod data;
 pub mod experiments;
 mod failure;
 pub mod files;
+mod first_order;
 pub mod format;
 #[cfg(any(doc, doctest))]
 pub mod guide;
@@ -49,6 +51,7 @@ pub mod learned;
 pub mod linalg;
 pub mod machine;
 pub mod ode;
+pub mod ola;
 pub mod parallel;
 pub mod problems;
 pub mod progress;

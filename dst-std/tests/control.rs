@@ -1,7 +1,5 @@
 //! From a plant to a tuned controller: gradients against differences, the same bits everywhere, and fewer iterations.
 
-mod scratch;
-
 use dst_core::mpc::Tick;
 use dst_std::control::plants::{Plant, quadrotor, quadrotor_model, safety_filter};
 use dst_std::control::{
@@ -10,7 +8,6 @@ use dst_std::control::{
 };
 use dst_std::parallel;
 use dst_std::progress::Progress;
-use scratch::Scratch;
 
 fn plants() -> [Plant; 2] {
     [safety_filter(), quadrotor().unwrap()]
@@ -245,103 +242,6 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
     );
     let text = serde_json::to_string(&good).unwrap();
     assert_eq!(Model::from_json(&text).unwrap(), good);
-}
-
-fn dst(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_dst"))
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
-
-const MOTOR: &str = include_str!("../../tests/c/controllers/motor.json");
-
-#[test]
-fn an_export_of_ones_own_model_is_the_same_text_every_time() {
-    let scratch = Scratch::new("export");
-    let model = scratch.path("motor.json");
-    std::fs::write(&model, MOTOR).unwrap();
-    let export = |out: &str, threads: &str| {
-        let out = scratch.path(out);
-        let (code, said, complaint) = dst(&[
-            "control",
-            "export",
-            "--quick",
-            "--model",
-            &model,
-            "--out",
-            &out,
-            "--threads",
-            threads,
-        ]);
-        assert_eq!(code, Some(0), "{complaint}");
-        assert!(said.starts_with("motor: mean "), "{said}");
-        ["motor.rs", "motor.h", "dst_controller.h"]
-            .map(|name| std::fs::read_to_string(format!("{out}/{name}")).unwrap())
-    };
-    let [rust, c, runtime] = export("one", "1");
-    assert_eq!(export("two", "2"), [rust.clone(), c.clone(), runtime]);
-    // The header that the C program is compiled with is this one.
-    assert_eq!(c, include_str!("../../tests/c/controllers/motor.h"));
-    // Both languages have the same numbers.
-    let numbers = |text: &str, from: &str| -> Vec<u32> {
-        let body = text.split_once(from).unwrap().1.split_once(']').unwrap().1;
-        let body = body.split_once(['[', '{']).unwrap().1;
-        let end = body.find(['}', ']']).unwrap();
-        body[..end]
-            .split(',')
-            .filter_map(|n| n.trim().trim_end_matches('f').parse::<f32>().ok())
-            .map(f32::to_bits)
-            .collect()
-    };
-    let in_rust = numbers(&rust, "static INVERSES: [f32");
-    assert_eq!(in_rust.len(), 5 * 12 * 12);
-    assert_eq!(in_rust, numbers(&c, "motor_inverses["));
-}
-
-#[test]
-fn bad_input_is_named_and_nothing_is_written() {
-    let scratch = Scratch::new("bad");
-    let model = scratch.path("bad.json");
-    let out = scratch.path("out");
-    let missing = dst(&["control", "export", "--model", &model, "--out", &out]);
-    assert_eq!(missing.0, Some(1));
-    assert!(missing.2.contains("bad.json"), "{}", missing.2);
-    for (text, words) in [
-        ("{", "not a model"),
-        (
-            &MOTOR.replace("\"horizon\": 12", "\"horizon\": 0"),
-            "horizon must be",
-        ),
-        (
-            &MOTOR.replace("0.08", "0.0").replace("0.002", "0.0"),
-            "Riccati",
-        ),
-        (
-            &MOTOR.replace("20.0", "1e43"),
-            "not finite in single precision",
-        ),
-    ] {
-        std::fs::write(&model, text).unwrap();
-        let (code, _, complaint) = dst(&[
-            "control", "export", "--quick", "--model", &model, "--out", &out,
-        ]);
-        assert_eq!(code, Some(1), "{complaint}");
-        assert!(
-            complaint.contains(words) && complaint.lines().count() == 1,
-            "{complaint}"
-        );
-        assert!(!std::fs::exists(&out).unwrap(), "{complaint}");
-    }
-    let (code, _, complaint) = dst(&["control", "--threads", "0"]);
-    assert_eq!(code, Some(2), "{complaint}");
-    assert!(dst(&["control", "export"]).0 == Some(2));
 }
 
 /// What is committed is what the stored knobs give: nobody has edited it, and the exporter has not changed since.

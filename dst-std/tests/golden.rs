@@ -12,13 +12,15 @@ use book::{Book, Line, Value, instruction_set};
 use dst_std::control::plants::{quadrotor, safety_filter};
 use dst_std::control::{Differentiated, Knobset, differentiate, unrolled};
 use dst_std::progress::Progress;
-use dst_std::tune::{Config, Criterion, Kind, Method, Problem, Setting, tune};
+use dst_std::tune::{
+    Criterion, Evaluation, ProblemKind, TunedMethod, TuningConfig, TuningProblem, tune,
+};
 
 /// Where the instruction sets differ, so much in double precision.
 const LOOSE: [f64; 2] = [1e-9, 1e-3];
 
 /// Hyperparameters, and the iterations of every run with them.
-fn setting(name: &str, setting: &Setting) -> Line {
+fn setting(name: &str, setting: &Evaluation) -> Line {
     let counts = |steps: &[Option<usize>]| {
         let words = steps
             .iter()
@@ -38,23 +40,23 @@ fn setting(name: &str, setting: &Setting) -> Line {
 
 /// Some rounds of tuning on the built-in quadratic. The way there tells of every gradient on it.
 fn tuning(book: &mut Book) {
-    let problem = Problem::built_in(Kind::Quadratic, 0.0, 1).unwrap();
+    let problem = TuningProblem::built_in(ProblemKind::Quadratic, 0.0, 1).unwrap();
     let progress = Progress::hidden();
-    for method in Method::ALL {
+    for method in TunedMethod::ALL {
         for (criterion, max_steps) in [
             (Criterion::GradientMax, 2000),
             (Criterion::ValueGap, 2000),
             // A limit that comes before some stops: those are extrapolated.
             (Criterion::GradientNorm, 150),
         ] {
-            let config = Config {
+            let config = TuningConfig {
                 criterion,
                 max_steps,
                 tolerance: 1e-2,
                 starts: 3,
                 held_out: 3,
                 rounds: 5,
-                ..Config::new(method)
+                ..TuningConfig::new(method)
             };
             let set = instruction_set();
             let name = format!("{set}/tune/{}/{}", method.name(), criterion.name());

@@ -14,7 +14,7 @@ use dst_std::ode::{Options, event_gradient};
 use dst_std::parallel;
 use dst_std::problems::{Margins, SmoothSvm};
 use dst_std::progress::Progress;
-use dst_std::tune::{self, Config, Kind, tune};
+use dst_std::tune::{ProblemKind, TunedMethod, TuningConfig, TuningProblem, tune};
 use dst_std::validation::{Basis, GradientRun, Instance, InstanceSpec, IntegratorName, Slots};
 
 /// Our side of a comparison.
@@ -212,10 +212,10 @@ fn l2o(batch: usize, dim: usize) -> Done {
 }
 
 fn tuning() -> Done {
-    let problem = tune::Problem::built_in(Kind::Quadratic, 0.0, 1)?;
-    let config = Config {
+    let problem = TuningProblem::built_in(ProblemKind::Quadratic, 0.0, 1)?;
+    let config = TuningConfig {
         rounds: 10,
-        ..Config::new(tune::Method::HeavyBall)
+        ..TuningConfig::new(TunedMethod::HeavyBall)
     };
     let before = resident_mb();
     serve(before, None, || {

@@ -2,9 +2,14 @@
 
 use std::num::IntErrorKind;
 
-use crate::parallel;
+use dst_core::Crossing;
 
-/// A whole number that is at least `least`.
+use crate::l2o;
+use crate::parallel;
+use crate::tune;
+use crate::validation;
+
+/// Reads a whole number that is at least `least`.
 pub(super) fn whole_at_least(text: &str, least: usize) -> Result<usize, String> {
     match text.parse::<usize>() {
         Ok(value) if value >= least => Ok(value),
@@ -22,17 +27,17 @@ fn is_negative_whole(text: &str) -> bool {
         .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// 0, 1, 2, …
+/// Reads 0, 1, 2, …
 pub(super) fn count(text: &str) -> Result<usize, String> {
     whole_at_least(text, 0)
 }
 
-/// 1, 2, …
+/// Reads 1, 2, …
 pub(super) fn positive_count(text: &str) -> Result<usize, String> {
     whole_at_least(text, 1)
 }
 
-/// 1, 2, … 1024
+/// Reads 1, 2, … 1024.
 pub(super) fn thread_count(text: &str) -> Result<usize, String> {
     let at_most = || format!("must be at most {}", parallel::MOST);
     match text.parse::<usize>() {
@@ -42,7 +47,7 @@ pub(super) fn thread_count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Any whole number of 64 bits.
+/// Reads a whole number of 64 bits.
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(value) => Ok(value),
@@ -54,7 +59,7 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Any number but infinity and NaN.
+/// Reads a finite number.
 pub(super) fn finite(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
@@ -62,17 +67,90 @@ pub(super) fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
-/// One of a few names.
-pub(super) fn choice<T: clap::ValueEnum>(text: &str) -> Result<T, String> {
-    T::from_str(text, false).map_err(|_| {
-        let values = T::value_variants().iter();
-        let values = values.filter_map(clap::ValueEnum::to_possible_value);
-        let names: Vec<String> = values.map(|value| value.get_name().to_owned()).collect();
+/// Values that the command line knows by name.
+pub(super) trait Named: Copy + 'static {
+    /// Every value, in the order of the error message.
+    const ALL: &'static [Self];
+
+    /// Returns the name. Upper and lower case are the same.
+    fn name(self) -> &'static str;
+}
+
+/// Reads the name of a value.
+pub(super) fn named<T: Named>(text: &str) -> Result<T, String> {
+    one_of(text, T::ALL, |value| value.name()).copied()
+}
+
+/// Finds an item of a list by its name.
+pub(super) fn one_of<'a, T>(
+    text: &str,
+    all: &'a [T],
+    name: impl Fn(&'a T) -> &'a str,
+) -> Result<&'a T, String> {
+    let mut items = all.iter();
+    let found = items.find(|item| name(item).eq_ignore_ascii_case(text));
+    found.ok_or_else(|| {
+        let names: Vec<String> = all
+            .iter()
+            .map(|item| name(item).to_ascii_lowercase())
+            .collect();
         format!("must be one of {}", names.join(", "))
     })
 }
 
-/// Zero or a number above it.
+/// Types of the library that list their values and names.
+macro_rules! named {
+    ($($type:ty),+ $(,)?) => {
+        $(impl Named for $type {
+            const ALL: &'static [Self] = &<$type>::ALL;
+
+            fn name(self) -> &'static str {
+                <$type>::name(self)
+            }
+        })+
+    };
+}
+
+named!(
+    Crossing,
+    l2o::Architecture,
+    tune::Criterion,
+    tune::ProblemKind,
+    tune::TunedMethod,
+    validation::IntegratorName,
+);
+
+impl Named for l2o::Loss {
+    const ALL: &'static [Self] = &[Self::Mean, Self::Log];
+
+    fn name(self) -> &'static str {
+        l2o::Loss::name(self)
+    }
+}
+
+/// Declares an enumeration of the command line with the names of its values.
+macro_rules! names {
+    ($(#[$attribute:meta])* enum $type:ident { $($value:ident = $name:literal),+ $(,)? }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum $type {
+            $($value),+
+        }
+
+        impl $crate::cli::arguments::Named for $type {
+            const ALL: &'static [Self] = &[$(Self::$value),+];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name),+
+                }
+            }
+        }
+    };
+}
+pub(super) use names;
+
+/// Reads zero or a positive number.
 pub(super) fn not_negative(text: &str) -> Result<f64, String> {
     match finite(text) {
         Ok(value) if value >= 0.0 => Ok(value),
@@ -80,7 +158,7 @@ pub(super) fn not_negative(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number above zero.
+/// Reads a positive number.
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     match finite(text) {
         Ok(value) if value > 0.0 => Ok(value),
@@ -93,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_numbers() {
+    fn whole_numbers_have_a_lower_bound() {
         assert_eq!(positive_count("3"), Ok(3));
         assert_eq!(count("0"), Ok(0));
         for text in ["0", "-0", "-3"] {
@@ -110,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_and_seeds() {
+    fn threads_are_limited_and_seeds_have_64_bits() {
         assert_eq!(thread_count("1"), Ok(1));
         assert_eq!(thread_count("1024"), Ok(1024));
         for (text, reason) in [
@@ -129,7 +207,18 @@ mod tests {
     }
 
     #[test]
-    fn real_numbers() {
+    fn a_name_is_found_in_any_case_and_the_error_lists_all_names() {
+        assert_eq!(named("heavy-ball"), Ok(tune::TunedMethod::HeavyBall));
+        assert_eq!(named("RK4"), Ok(validation::IntegratorName::Rk4));
+        assert_eq!(named("rk4"), Ok(validation::IntegratorName::Rk4));
+        for text in ["", "rk", "rk44", "euler "] {
+            let reason = named::<validation::IntegratorName>(text).unwrap_err();
+            assert_eq!(reason, "must be one of euler, heun, rk4", "{text}");
+        }
+    }
+
+    #[test]
+    fn real_numbers_are_finite() {
         assert_eq!(finite("-0.5"), Ok(-0.5));
         assert_eq!(positive("1e-4"), Ok(1e-4));
         for text in ["inf", "NaN", "", "x", "1e999"] {

@@ -1,4 +1,4 @@
-//! `dst checkpoints`: what the reversal of a run costs with so many slots.
+//! `dst checkpoints`: the cost of reversing a run with a given number of slots.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::arguments::{count, positive_count};
 use super::{Failure, output};
 
-/// More forward steps than this are not carried out.
+/// The largest number of forward steps that are carried out.
 const MOST_STEPS: usize = 1_000_000_000;
-/// Longer runs are foretold where that is possible: their marks could fill the memory, and their counting the patience.
+/// Longer runs are predicted where possible: their marks could fill the memory, and counting them takes long.
 const LONG_RUN: usize = 1 << 24;
 
 /// Count the forward steps that reversing a run takes with a few checkpoint slots.
@@ -34,7 +34,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// What a reversal took.
+/// The cost of a reversal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 struct CheckpointReport {
     slots: usize,
@@ -57,7 +57,7 @@ fn measure(slots: usize, steps: usize) -> Result<CheckpointReport, Failure> {
     within_reach(slots, steps, optimum)?;
     // Every state but the last has a slot of its own if there are that many; more are never used.
     let marks = slots.min(steps).max(1);
-    let (forward_steps, max_repetitions) = match foretell(slots, steps) {
+    let (forward_steps, max_repetitions) = match predict(slots, steps) {
         Some(known) if steps > LONG_RUN => known,
         _ => carry_out(marks, steps)?,
     };
@@ -80,10 +80,10 @@ fn within_reach(slots: usize, steps: usize, forward_steps: usize) -> Result<(), 
     )))
 }
 
-/// What [`carry_out`] would count, where no step is done more than twice: `None` elsewhere.
+/// Predicts the counts of [`carry_out`] if no step is done more than twice; otherwise `None`.
 ///
 /// There the online schedule is optimal at every length, which the tests check against the schedule itself.
-fn foretell(slots: usize, steps: usize) -> Option<(usize, usize)> {
+fn predict(slots: usize, steps: usize) -> Option<(usize, usize)> {
     (steps <= beta(slots, 2)).then(|| {
         let repetitions = repetitions(steps, slots).max(steps.min(1));
         (optimum(steps, slots), repetitions)
@@ -98,14 +98,14 @@ fn carry_out(slots: usize, n: usize) -> Result<(usize, usize), Failure> {
     while schedule.next_save().saturating_add(1) < n {
         schedule.save(&mut marks);
     }
-    let foretold = (
+    let predicted = (
         schedule.forward_steps(&marks, n),
         schedule.max_repetitions(&marks, n),
     );
-    within_reach(slots, n, foretold.0)?;
+    within_reach(slots, n, predicted.0)?;
     if n > LONG_RUN {
-        // With the marks laid out, the reversal holds no surprise: the tests carry out what is foretold here.
-        return Ok(foretold);
+        // The marks determine the reversal: the tests carry out what is predicted here.
+        return Ok(predicted);
     }
     let mut reversal = schedule.reverse(&mut marks, n);
     let mut forward_steps = n;
@@ -149,27 +149,27 @@ mod tests {
 
     #[test]
     fn where_no_step_is_done_thrice_the_count_is_known_beforehand() {
-        let mut foretold = 0;
+        let mut predicted = 0;
         for slots in 1..=24usize {
             for steps in 0..=beta(slots, 2) {
                 let marks = slots.min(steps).max(1);
-                let known = foretell(slots, steps).expect("up to beta(s, 2)");
+                let known = predict(slots, steps).expect("up to beta(s, 2)");
                 assert_eq!(
                     carry_out(marks, steps),
                     Ok(known),
                     "slots {slots}, steps {steps}"
                 );
-                foretold += 1;
+                predicted += 1;
             }
-            assert_eq!(foretell(slots, beta(slots, 2) + 1), None);
+            assert_eq!(predict(slots, beta(slots, 2) + 1), None);
         }
-        assert!(foretold > 2000, "{foretold}");
-        // All that would not fit in memory is foretold: the limit on forward steps comes first.
-        assert!(foretell(LONG_RUN, MOST_STEPS).is_some());
+        assert!(predicted > 2000, "{predicted}");
+        // Everything that would not fit in memory is predicted: the limit on forward steps comes first.
+        assert!(predict(LONG_RUN, MOST_STEPS).is_some());
     }
 
     #[test]
-    fn the_schedule_foretells_its_cost() {
+    fn the_schedule_predicts_its_cost() {
         for slots in 1..=9 {
             for steps in [0, 1, 2, 50, 333, 1000] {
                 let mut marks = vec![Mark::EMPTY; slots];
@@ -177,12 +177,12 @@ mod tests {
                 while schedule.next_save().saturating_add(1) < steps {
                     schedule.save(&mut marks);
                 }
-                let foretold = (
+                let predicted = (
                     schedule.forward_steps(&marks, steps),
                     schedule.max_repetitions(&marks, steps),
                 );
                 let done = carry_out(slots, steps).unwrap();
-                assert_eq!(foretold, done, "slots {slots}, steps {steps}");
+                assert_eq!(predicted, done, "slots {slots}, steps {steps}");
             }
         }
     }

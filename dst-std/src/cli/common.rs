@@ -8,7 +8,7 @@ use super::terminal::{self, Terminal};
 use crate::parallel;
 use crate::progress::Progress;
 
-/// How much of the machine to use.
+/// The number of threads.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(super) struct Parallel {
     /// Threads; all cores if not given. Results do not depend on it.
@@ -17,13 +17,13 @@ pub(super) struct Parallel {
 }
 
 impl Parallel {
-    /// The number asked for, or one per core.
+    /// Returns the number given, or one per core.
     pub(super) fn threads(self) -> usize {
         self.threads.unwrap_or_else(parallel::available)
     }
 }
 
-/// Where random numbers come from.
+/// The seed of all random numbers.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(super) struct Seeded {
     /// Seed of all random numbers: the same seed, the same results.
@@ -31,27 +31,27 @@ pub(super) struct Seeded {
     pub(super) seed: u64,
 }
 
-/// Where files go.
+/// The directory for files.
 #[derive(clap::Args, Clone, Debug)]
 pub(super) struct Files {
-    /// Directory for pages, plots and tables; made if it is not there.
+    /// Directory for pages, plots and tables; created if missing.
     #[arg(long, value_name = "DIR", default_value = "report")]
     pub(super) out: PathBuf,
 }
 
-/// How much to say.
+/// The form of the output.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(super) struct Speech {
     /// Print one JSON object.
     #[arg(long)]
     pub(super) json: bool,
-    /// No progress, only the result.
+    /// Print the result without progress bars.
     #[arg(long)]
     pub(super) quiet: bool,
 }
 
 impl Speech {
-    /// Bars on standard error, where they do not disturb a JSON object; none if nothing is to be said.
+    /// Returns progress bars on standard error, apart from a JSON object on standard output; none if `quiet`.
     pub(super) fn progress(self) -> Progress {
         match self.quiet {
             true => Progress::hidden(),

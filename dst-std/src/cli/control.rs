@@ -97,11 +97,7 @@ fn show(section: &Section, to: &mut dyn Write) -> io::Result<()> {
     for table in section.tables.iter().filter(|t| t.in_page) {
         writeln!(to, "{}\n\n{}", table.caption, table.table.to_text())?;
     }
-    for claim in &section.claims {
-        writeln!(to, "{:<14} {}", claim.verdict.words(), claim.text)?;
-        writeln!(to, "{:<14} {}; {}", "", claim.measured, claim.why)?;
-    }
-    Ok(())
+    output::claims(to, &section.claims)
 }
 
 fn run_export(args: &ExportArgs) -> Result<(), Failure> {

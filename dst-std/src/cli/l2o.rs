@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use serde::Serialize;
 
-use super::arguments::{choice, not_negative, positive, positive_count};
+use super::arguments::{named, not_negative, one_of, positive, positive_count};
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::experiments::l2o::{MethodEntry, MethodKind, MethodTable, table as shown};
@@ -49,36 +49,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ModelName {
-    Dm,
-    Rnnprop,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LossName {
-    Mean,
-    Log,
-}
-
-impl LossName {
-    fn loss(self) -> Loss {
-        match self {
-            Self::Mean => Loss::Mean,
-            Self::Log => Loss::Log,
-        }
-    }
-}
-
-impl ModelName {
-    fn model(self) -> Architecture {
-        match self {
-            Self::Dm => Architecture::Dm,
-            Self::Rnnprop => Architecture::RnnProp,
-        }
-    }
-}
-
 /// Value of --penalty; the details come from other arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum PenaltyName {
@@ -89,16 +59,21 @@ enum PenaltyName {
     Target,
 }
 
+const PENALTIES: [(&str, PenaltyName); 5] = [
+    ("none", PenaltyName::None),
+    ("literal", PenaltyName::Literal(1.0)),
+    ("guarded", PenaltyName::Guarded),
+    ("carried", PenaltyName::Carried),
+    ("target", PenaltyName::Target),
+];
+
+/// Reads the name of a penalty, or the weight of the literal one.
 fn penalty(text: &str) -> Result<PenaltyName, String> {
-    match text {
-        "none" => Ok(PenaltyName::None),
-        "literal" => Ok(PenaltyName::Literal(1.0)),
-        "guarded" => Ok(PenaltyName::Guarded),
-        "carried" => Ok(PenaltyName::Carried),
-        "target" => Ok(PenaltyName::Target),
-        number => not_negative(number)
+    match one_of(text, &PENALTIES, |(name, _)| name) {
+        Ok(&(_, penalty)) => Ok(penalty),
+        Err(reason) => not_negative(text)
             .map(PenaltyName::Literal)
-            .map_err(|_| "must be none, literal, guarded, carried, target or a number".to_owned()),
+            .map_err(|_| format!("{reason}, or a number that is not negative")),
     }
 }
 
@@ -133,12 +108,12 @@ impl FamilyArgs {
 #[derive(clap::Args)]
 struct Train {
     /// The network: dm (11551 weights) or rnnprop (15001).
-    #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = choice::<ModelName>)]
-    model: ModelName,
+    #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = named::<Architecture>)]
+    model: Architecture,
     /// What is brought down over a run: mean, the mean of f, as published; log, the mean of ln f, with which the network learns to go on
     /// where f is small.
-    #[arg(long, value_name = "L", default_value = "mean", value_parser = choice::<LossName>)]
-    loss: LossName,
+    #[arg(long, value_name = "L", default_value = "mean", value_parser = named::<Loss>)]
+    loss: Loss,
     /// What is added to the loss: none; literal, the stopping time as the paper has it, or a number, which is its weight;
     /// guarded, which counts honest stops only; carried, the same without a reward for a shorter last step; target, the time
     /// to a level of f.
@@ -195,7 +170,7 @@ struct Train {
 
 impl Train {
     fn plan(&self) -> TrainingPlan {
-        let model = self.model.model();
+        let model = self.model;
         let recipe = Recipe {
             model,
             feed: if self.second_order {
@@ -203,7 +178,7 @@ impl Train {
             } else {
                 Feed::Detached
             },
-            loss: self.loss.loss(),
+            loss: self.loss,
             penalty: match self.penalty {
                 PenaltyName::None => Penalty::None,
                 PenaltyName::Literal(weight) => Penalty::Literal { weight },
@@ -455,8 +430,8 @@ fn test(args: &Test) -> Result<(), Failure> {
 #[derive(clap::Args)]
 struct Measure {
     /// The network: dm or rnnprop.
-    #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = choice::<ModelName>)]
-    model: ModelName,
+    #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = named::<Architecture>)]
+    model: Architecture,
     /// Problems per training step.
     #[arg(long, value_name = "B", default_value = "64", value_parser = positive_count, allow_hyphen_values = true)]
     batch: usize,
@@ -477,7 +452,7 @@ fn measure(args: &Measure) -> Result<(), Failure> {
         batch: args.batch,
         family: Family::new(args.dim, args.dim.div_ceil(2)),
         rate: 1e-3,
-        ..Recipe::paper(args.model.model())
+        ..Recipe::paper(args.model)
     };
     let work = || {
         must_fit("this training step", recipe.bytes(args.parallel.threads()))?;
@@ -489,7 +464,7 @@ fn measure(args: &Measure) -> Result<(), Failure> {
         writeln!(
             to,
             "{}: {median:.3} s per training step ({least:.3} to {most:.3}) on {} threads, and {:.3} s to draw its problems",
-            args.model.model().title(),
+            args.model.title(),
             result.threads,
             result.draw_seconds
         )?;

@@ -1,7 +1,6 @@
 //! The command line: one file per subcommand.
 //!
-//! Exit codes: 0 for an answer, 1 for a question that has none, 2 for a question that cannot be read, 130 after Ctrl-C.
-//! Errors are one sentence on standard error.
+//! Exit codes: 0: success, 1: no result, 2: usage error, 130: interrupted. Errors are one sentence on standard error.
 
 mod arguments;
 mod checkpoints;
@@ -60,16 +59,16 @@ enum Command {
     Validate(validate::Args),
 }
 
-/// Why there is no answer.
+/// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The arguments make no sense together: exit code 2.
+    /// The arguments do not fit together: exit code 2.
     Usage(String),
-    /// The question was understood and has no answer: exit code 1.
+    /// There is no result: exit code 1.
     NoAnswer(String),
-    /// The user asked for an end: exit code 130.
+    /// The user interrupted: exit code 130.
     Interrupted(String),
-    /// Whoever was reading the output has gone, which is not our trouble: exit code 0.
+    /// The reader of the output closed it, which is no error: exit code 0.
     ReaderGone,
 }
 
@@ -129,7 +128,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Prints what clap has to say, in our words where a value is wrong: one sentence, the argument first.
+/// Prints an error of clap. A wrong value becomes one sentence that begins with the argument.
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -150,6 +149,6 @@ fn refuse(error: &clap::Error) -> ExitCode {
 }
 
 fn complain(message: &dyn fmt::Display) {
-    // If standard error is closed as well, the exit code has to say it.
+    // If standard error is closed as well, only the exit code is left.
     let _ = writeln!(std::io::stderr(), "error: {message}");
 }

@@ -1,19 +1,19 @@
-//! `dst ola`: online adaptation of the learning rate, one run or all methods side by side.
+//! `dst ola`: online adaptation of the learning rate, one run or a comparison of all methods.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::ValueEnum;
 use dst_core::Error;
 use serde::Serialize;
 
-use super::arguments::{choice, not_negative, positive, positive_count};
+use super::arguments::{Named, named, names, not_negative, positive, positive_count};
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::experiments::Context;
-use crate::experiments::ola::{
-    self, Config, Limits, Method, Problem, Results, Run, Setting, ola_parameters,
+use crate::experiments::ola::{self, OlaConfig};
+use crate::ola::{
+    Algorithm, Limits, OlaComparison, OlaRun, STRONG_CONVEXITY, Setting, SvmProblem, ola_parameters,
 };
 use crate::parallel;
 use crate::report::{OutDir, Section};
@@ -36,34 +36,34 @@ Examples:
 Data: a file in LIBSVM format, or the name of one in the folder DST_DATA; without a file, a1a, a2a, a3a and w3a are
 synthetic sets of the same shape. Starting point: --x0, or x0_NAME.txt beside the file, or random of length 1.
 
-Adam-OLA is the paper's Algorithm 2 to the letter, and can diverge: alpha - eta*S overshoots where f hardly falls.
---guard log (G-OLA) steps ln alpha by a clipped sensitivity instead and keeps the best point; n-ola sets the
-sensitivities to alpha, beta1 and a momentum to zero by a Newton step, which makes it a preconditioned nonlinear
-conjugate gradient method with two Hessian-vector products per iteration.")]
+Adam-OLA is the paper's Algorithm 2, unchanged. It can diverge: alpha - eta*S overshoots where f hardly falls.
+--guard log (G-OLA) changes ln alpha by a clipped sensitivity and keeps the best point. n-ola sets the sensitivities to
+alpha, beta1 and a momentum to zero by a Newton step. It is a preconditioned nonlinear conjugate gradient method with
+two Hessian-vector products per iteration.")]
 pub(super) struct Args {
     /// A LIBSVM file, or a1a, a2a, a3a, w3a; all four if not given (with --method: a1a).
     #[arg(long, value_name = "FILE|NAME")]
     data: Option<String>,
     /// One run of this method: gd, hb, nag, nag-sc, adagrad, adam, adam-hd, adam-ola, g-ola or n-ola.
-    #[arg(long, value_name = "M", value_parser = choice::<Name>)]
-    method: Option<Name>,
+    #[arg(long, value_name = "M", value_parser = named::<AlgorithmName>)]
+    method: Option<AlgorithmName>,
     /// File with the starting point, one number per line, the intercept last.
     #[arg(long, value_name = "FILE")]
     x0: Option<PathBuf>,
-    /// Learning rate to start with: a number or 1/L. [default: 0.01; gd, hb, nag, nag-sc: 1/L]
+    /// Initial learning rate: a number or 1/L. [default: 0.01; gd, hb, nag, nag-sc: 1/L]
     #[arg(long, value_name = "A", value_parser = rate, allow_hyphen_values = true)]
     alpha0: Option<Rate>,
     /// adam-ola: the adaptation rate; not used by --guard log. [default: the paper's for this data set, else 0.01]
     #[arg(long, value_name = "E", value_parser = not_negative, allow_hyphen_values = true)]
     eta: Option<f64>,
-    /// adam-ola: the fall of f that triggers, per adaptation so far; not used by --guard log. [default: the paper's for this
-    /// data set, else 1e-5]
+    /// adam-ola: the decrease of f that triggers an adaptation; not used by --guard log. [default: the paper's for this data
+    /// set, else 1e-5]
     #[arg(long, value_name = "D", value_parser = not_negative, allow_hyphen_values = true)]
     descent: Option<f64>,
     /// adam-ola: `none` is the paper's algorithm, `log` is G-OLA. [default: none]
-    #[arg(long, value_name = "G", value_parser = choice::<Guard>)]
+    #[arg(long, value_name = "G", value_parser = named::<Guard>)]
     guard: Option<Guard>,
-    /// adam-ola: the exact sensitivity through the last W steps instead of one.
+    /// adam-ola: the exact sensitivity through the last W steps instead of the last one.
     #[arg(long, value_name = "W", value_parser = positive_count, allow_hyphen_values = true)]
     window: Option<usize>,
     /// hb: the momentum. [default: 0.9]
@@ -78,10 +78,10 @@ pub(super) struct Args {
     /// Converged when max |grad f| is below this.
     #[arg(long, value_name = "T", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     tolerance: f64,
-    /// Iterations at most.
+    /// Largest number of iterations.
     #[arg(long, value_name = "N", default_value = "1000", value_parser = positive_count, allow_hyphen_values = true)]
     max_iterations: usize,
-    /// Directory for plots and tables; made if it is not there. [default: report]
+    /// Directory for plots and tables; created if missing. [default: report]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -92,24 +92,28 @@ pub(super) struct Args {
     speech: Speech,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Name {
-    Gd,
-    Hb,
-    Nag,
-    NagSc,
-    Adagrad,
-    Adam,
-    AdamHd,
-    AdamOla,
-    GOla,
-    NOla,
+names! {
+    /// An algorithm whose parameters come from other arguments.
+    enum AlgorithmName {
+        Gd = "gd",
+        Hb = "hb",
+        Nag = "nag",
+        NagSc = "nag-sc",
+        Adagrad = "adagrad",
+        Adam = "adam",
+        AdamHd = "adam-hd",
+        AdamOla = "adam-ola",
+        GOla = "g-ola",
+        NOla = "n-ola",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Guard {
-    None,
-    Log,
+names! {
+    /// The protection of Adam-OLA.
+    enum Guard {
+        None = "none",
+        Log = "log",
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -135,7 +139,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 impl Args {
-    /// Options that go with one method or another are not silently ignored elsewhere.
+    /// Refuses options that the chosen method does not use.
     fn check(&self) -> Result<(), Failure> {
         let refuse = |message: String| Err(Failure::Usage(message));
         let given = [
@@ -156,16 +160,15 @@ impl Args {
                 None => Ok(()),
             };
         };
-        let method = name.to_possible_value();
-        let method = method.as_ref().map_or("", |value| value.get_name());
+        let method = name.name();
         let given = given.into_iter().skip(2);
         for (option, given) in given.chain([("--out", self.out.is_some())]) {
             let taken = match option {
                 // One run writes no files.
                 "--out" => false,
-                "--momentum" => name == Name::Hb,
-                "--rate" => name == Name::AdamHd,
-                _ => name == Name::AdamOla,
+                "--momentum" => name == AlgorithmName::Hb,
+                "--rate" => name == AlgorithmName::AdamHd,
+                _ => name == AlgorithmName::AdamOla,
             };
             if given && !taken {
                 return refuse(format!("{option} does not go with --method {method}"));
@@ -187,43 +190,48 @@ impl Args {
         }
     }
 
-    fn setting(&self, name: Name, problem: &Problem) -> Setting {
+    fn setting(&self, name: AlgorithmName, problem: &SvmProblem) -> Setting {
         let l = problem.lipschitz();
         let (eta, descent) = ola_parameters(problem.name());
         let (eta, descent) = (self.eta.unwrap_or(eta), self.descent.unwrap_or(descent));
-        let method = match (name, self.guard, self.window) {
-            (Name::Gd, ..) => Method::Gd,
-            (Name::Hb, ..) => Method::Hb {
+        let algorithm = match (name, self.guard, self.window) {
+            (AlgorithmName::Gd, ..) => Algorithm::Gd,
+            (AlgorithmName::Hb, ..) => Algorithm::Hb {
                 momentum: self.momentum.unwrap_or(0.9),
             },
-            (Name::Nag, ..) => Method::Nag,
-            (Name::NagSc, ..) => Method::nag_sc(problem, &Config::default()),
-            (Name::Adagrad, ..) => Method::Adagrad,
-            (Name::Adam, ..) => Method::Adam,
-            (Name::AdamHd, ..) => Method::AdamHd {
+            (AlgorithmName::Nag, ..) => Algorithm::Nag,
+            (AlgorithmName::NagSc, ..) => Algorithm::nag_sc(problem, STRONG_CONVEXITY),
+            (AlgorithmName::Adagrad, ..) => Algorithm::Adagrad,
+            (AlgorithmName::Adam, ..) => Algorithm::Adam,
+            (AlgorithmName::AdamHd, ..) => Algorithm::AdamHd {
                 rate: self.rate.unwrap_or(1e-6),
             },
-            (Name::AdamOla, Some(Guard::Log), _) | (Name::GOla, ..) => Method::GOla,
-            (Name::AdamOla, _, Some(window)) => Method::WindowOla {
+            (AlgorithmName::AdamOla, Some(Guard::Log), _) | (AlgorithmName::GOla, ..) => {
+                Algorithm::GOla
+            }
+            (AlgorithmName::AdamOla, _, Some(window)) => Algorithm::WindowOla {
                 eta,
                 descent,
                 window,
             },
-            (Name::AdamOla, ..) => Method::AdamOla { eta, descent },
-            (Name::NOla, ..) => Method::NOla,
+            (AlgorithmName::AdamOla, ..) => Algorithm::AdamOla { eta, descent },
+            (AlgorithmName::NOla, ..) => Algorithm::NOla,
         };
-        let over_l = matches!(name, Name::Gd | Name::Hb | Name::Nag | Name::NagSc);
+        let over_l = matches!(
+            name,
+            AlgorithmName::Gd | AlgorithmName::Hb | AlgorithmName::Nag | AlgorithmName::NagSc
+        );
         let alpha = match self.alpha0 {
             Some(Rate::Number(alpha)) => alpha,
             Some(Rate::OverL) => 1.0 / l,
             None if over_l => 1.0 / l,
             None => 0.01,
         };
-        Setting { method, alpha }
+        Setting { algorithm, alpha }
     }
 }
 
-/// One run, as JSON has it.
+/// One run as a JSON object.
 #[derive(Debug, Serialize)]
 struct Single {
     data: String,
@@ -231,16 +239,15 @@ struct Single {
     rows: usize,
     variables: usize,
     #[serde(flatten)]
-    run: Run,
+    run: OlaRun,
     seconds: f64,
 }
 
-fn one(args: &Args, name: Name) -> Result<(), Failure> {
+fn one(args: &Args, name: AlgorithmName) -> Result<(), Failure> {
     let data = args.data.as_deref().unwrap_or("a1a");
-    let no_answer = |error: ola::ProblemError| Failure::NoAnswer(error.to_string());
-    let mut problem = Problem::load(data, args.reg, args.seeded.seed).map_err(no_answer)?;
+    let mut problem = SvmProblem::load(data, args.reg, args.seeded.seed)?;
     if let Some(path) = &args.x0 {
-        problem = problem.starting_from(path).map_err(no_answer)?;
+        problem = problem.starting_from(path)?;
     }
     let setting = args.setting(name, &problem);
     let start = Instant::now();
@@ -253,7 +260,7 @@ fn one(args: &Args, name: Name) -> Result<(), Failure> {
             )),
             Error::NonFinite { step } => Failure::NoAnswer(format!(
                 "{} left the finite numbers at iteration {step}; scale the data",
-                setting.method.name()
+                setting.algorithm.name()
             )),
             error => Failure::NoAnswer(error.to_string()),
         })?;
@@ -307,16 +314,16 @@ fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
 
 fn compare(args: &Args) -> Result<(), Failure> {
     let progress = args.speech.interruptible()?;
-    let mut config = Config {
+    let mut config = OlaConfig {
         limits: args.limits(),
         regularisation: args.reg,
         seed: args.seeded.seed,
-        ..Config::default()
+        ..OlaConfig::default()
     };
     if let Some(data) = &args.data {
         config.datasets = vec![data.clone()];
     }
-    let problems = ola::problems(&config).map_err(|error| Failure::NoAnswer(error.to_string()))?;
+    let problems = ola::problems(&config)?;
     let out = args.out.as_deref().unwrap_or(Path::new("report"));
     let out = OutDir::create(out).map_err(Failure::NoAnswer)?;
     let context = Context {
@@ -335,7 +342,7 @@ fn compare(args: &Args) -> Result<(), Failure> {
 }
 
 fn show_all(
-    results: &Results,
+    results: &OlaComparison,
     section: &Section,
     files: &[PathBuf],
     to: &mut dyn Write,
@@ -351,16 +358,7 @@ fn show_all(
         writeln!(to, "\n{}\n{}", table.caption, table.table.to_text())?;
     }
     writeln!(to, "{}\n", ola::times(&results.costs))?;
-    for claim in &section.claims {
-        writeln!(
-            to,
-            "{:<14} {}\n{:<14} {}",
-            claim.verdict.words(),
-            claim.text,
-            "",
-            claim.measured
-        )?;
-    }
+    output::claims(to, &section.claims)?;
     writeln!(to)?;
     output::written(to, files)
 }

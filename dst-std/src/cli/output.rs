@@ -1,4 +1,4 @@
-//! Where results go: standard output, which may be closed at any time.
+//! Results on standard output, which may be closed at any time.
 
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::Failure;
+use crate::report::Claim;
 
-/// Prints a result as one JSON object, or the way people read it.
+/// Prints a result as one JSON object or as text.
 pub(super) fn print<T: Serialize>(
     json: bool,
     value: &T,
@@ -30,7 +31,15 @@ pub(super) fn print<T: Serialize>(
         })
 }
 
-/// Says which files were written.
+/// Prints every claim with its verdict, its measurement and the reason.
+pub(super) fn claims(to: &mut dyn Write, claims: &[Claim]) -> io::Result<()> {
+    claims.iter().try_for_each(|claim| {
+        writeln!(to, "{:<14} {}", claim.verdict.words(), claim.text)?;
+        writeln!(to, "{:<14} {}; {}", "", claim.measured, claim.why)
+    })
+}
+
+/// Prints the names of the files that were written.
 pub(super) fn written(to: &mut dyn Write, files: &[PathBuf]) -> io::Result<()> {
     files
         .iter()

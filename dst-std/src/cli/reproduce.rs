@@ -1,7 +1,7 @@
-//! `dst reproduce`: every experiment of the paper, and a page that says which claims hold.
+//! `dst reproduce`: every experiment of the paper, and a page with a verdict on every claim.
 //!
-//! After each experiment its files and the page are written, so that Ctrl-C keeps what is finished. An experiment that
-//! fails is reported and does not stop the others.
+//! The files and the page are written after each experiment, so that Ctrl-C keeps the finished ones. An experiment that fails
+//! is reported and does not stop the others.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use super::arguments::one_of;
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{Failure, complain, output};
 use crate::experiments::{self, ALL, Context, Experiment};
@@ -46,19 +47,12 @@ pub(super) struct Args {
     speech: Speech,
 }
 
-/// The name of an experiment.
+/// Reads the name of an experiment.
 fn known(text: &str) -> Result<String, String> {
-    if ALL.iter().any(|experiment| experiment.name == text) {
-        return Ok(text.to_owned());
-    }
-    let names: Vec<&str> = ALL.iter().map(|experiment| experiment.name).collect();
-    Err(match names.as_slice() {
-        [only] => format!("must be {only}"),
-        names => format!("must be one of {}", names.join(", ")),
-    })
+    one_of(text, ALL, |experiment| experiment.name).map(|found| found.name.to_owned())
 }
 
-/// What became of it all.
+/// The outcome of all experiments.
 #[derive(Debug, PartialEq, Serialize)]
 struct Summary {
     page: PathBuf,
@@ -70,13 +64,13 @@ struct Summary {
     files: Vec<String>,
 }
 
-/// What became of one experiment.
+/// The outcome of one experiment.
 #[derive(Debug, PartialEq, Serialize)]
 struct Outcome {
     name: &'static str,
     title: &'static str,
     seconds: f64,
-    /// Why it failed, if it did.
+    /// The error, if the experiment failed.
     error: Option<String>,
     interrupted: bool,
     claims: Vec<Claim>,
@@ -102,7 +96,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let summary = parallel::with(context.threads, || {
         carry_out(&chosen, &context, &out, |line| {
             if lines {
-                // A reader that has gone does not stop the work: the files are what counts.
+                // A closed output does not stop the work: the results are in the files.
                 context.progress.suspend(|| {
                     let mut to = io::stdout();
                     let _ = writeln!(to, "{line}").and_then(|()| to.flush());
@@ -115,7 +109,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     verdict(&summary)
 }
 
-/// Runs the experiments one after the other; `say` is called for every line about how it goes.
+/// Runs the experiments one after the other and passes every line of progress to `say`.
 fn carry_out(
     chosen: &[Experiment],
     context: &Context,
@@ -181,7 +175,7 @@ fn carry_out(
         });
         write_page(&page, out)?;
     }
-    // An interrupt that came when everything was finished took nothing away.
+    // An interrupt after the last experiment cut nothing short.
     let interrupted = outcomes.len() < chosen.len() || outcomes.iter().any(|o| o.interrupted);
     page.stage(if interrupted {
         Stage::Interrupted
@@ -238,7 +232,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// One line about a finished experiment.
+/// Returns one line about a finished experiment.
 fn line(outcome: &Outcome) -> String {
     let Outcome {
         name,
@@ -272,16 +266,12 @@ fn line(outcome: &Outcome) -> String {
 fn show(summary: &Summary, to: &mut dyn Write) -> io::Result<()> {
     writeln!(to)?;
     for outcome in &summary.experiments {
-        for claim in &outcome.claims {
-            let words = claim.verdict.words();
-            writeln!(to, "{words:<14} {}", claim.text)?;
-            writeln!(to, "{:<14} {}; {}", "", claim.measured, claim.why)?;
-        }
+        output::claims(to, &outcome.claims)?;
     }
     writeln!(to, "\npage: {}", summary.page.display())
 }
 
-/// The end of the program.
+/// Converts the summary to the result of the program.
 fn verdict(summary: &Summary) -> Result<(), Failure> {
     let page = summary.page.display();
     let failed = summary.experiments.iter().filter(|o| o.error.is_some());

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::arguments::{not_negative, positive, positive_count};
+use super::arguments::{named, not_negative, positive, positive_count};
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::data::{data_folder, load};
@@ -11,13 +11,14 @@ use crate::format::short;
 use crate::parallel;
 use crate::report::OutDir;
 use crate::tune::{
-    Config, Counts, Criterion, End, Kind, Method, Outcome, Problem, Setting, picture, tune,
+    Counts, Criterion, End, Evaluation, ProblemKind, TunedMethod, TuningConfig, TuningOutcome,
+    TuningProblem, picture, tune,
 };
 
 /// Find hyperparameters with which a method stops sooner, by descending its stopping time.
 ///
-/// Tunes on some random starting points, and then shows what it brought on others that had no part in it, and what
-/// a grid search finds with as many evaluations. The picture is DIR/tune-PROBLEM-METHOD.svg.
+/// Tunes on random starting points, then evaluates on held-out ones, beside a grid search with the same number of
+/// evaluations. The figure is DIR/tune-PROBLEM-METHOD.svg.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Problems:
@@ -26,7 +27,7 @@ Problems:
   svm          smooth support vector machine on the same; starts: 0.1 * normal
   rosenbrock   the curved valley in two variables; starts: (-1.2, 1) + 0.1 * normal
 
-Methods, and what they begin with (L: the largest curvature):
+Methods and their initial values (L: the largest curvature):
   gd, preconditioned    step size 1/L, for preconditioned one for every variable
   heavy-ball, nesterov  step size 1/L, momentum 0.9
   adam                  step size 0.01, momenta 0.9 and 0.999
@@ -40,36 +41,36 @@ Examples:
 Ctrl-C keeps the best so far; a second Ctrl-C ends at once.")]
 pub(super) struct Args {
     /// quadratic, logistic, svm or rosenbrock; svm if there is --data, else quadratic.
-    #[arg(long, value_name = "P", value_parser = kind)]
-    problem: Option<Kind>,
-    /// A file in LIBSVM format, or the name of one in the directory DST_DATA; a1a, a2a, a3a and w3a are made up if there is none.
+    #[arg(long, value_name = "P", value_parser = named::<ProblemKind>)]
+    problem: Option<ProblemKind>,
+    /// A file in LIBSVM format, or the name of one in the folder DST_DATA; without a file, a1a, a2a, a3a and w3a are synthetic.
     #[arg(long, value_name = "FILE|NAME")]
     data: Option<String>,
     /// gd, heavy-ball, nesterov, adam or preconditioned.
-    #[arg(long, value_name = "M", default_value = "heavy-ball", value_parser = method)]
-    method: Method,
-    /// Where a run stops.
+    #[arg(long, value_name = "M", default_value = "heavy-ball", value_parser = named::<TunedMethod>)]
+    method: TunedMethod,
+    /// Value at which a run stops.
     #[arg(long, value_name = "E", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     tolerance: f64,
-    /// What must fall to the tolerance: gradient-max, gradient-norm or value-gap.
-    #[arg(long, value_name = "C", default_value = "gradient-max", value_parser = criterion)]
+    /// Quantity that must fall to the tolerance: gradient-max, gradient-norm or value-gap.
+    #[arg(long, value_name = "C", default_value = "gradient-max", value_parser = named::<Criterion>)]
     criterion: Criterion,
-    /// Iterations after which a run is given up.
+    /// Largest number of iterations of a run.
     #[arg(long, value_name = "N", default_value = "2000", value_parser = positive_count, allow_hyphen_values = true)]
     max_steps: usize,
     /// Starting points to tune on.
     #[arg(long, value_name = "K", default_value = "16", value_parser = positive_count, allow_hyphen_values = true)]
     starts: usize,
-    /// Other starting points to look at.
+    /// Held-out starting points for evaluation.
     #[arg(long, value_name = "K", default_value = "32", value_parser = positive_count, allow_hyphen_values = true)]
     held_out: usize,
-    /// Rounds of the descent, at the most.
+    /// Largest number of rounds of the descent.
     #[arg(long, value_name = "R", default_value = "40", value_parser = positive_count, allow_hyphen_values = true)]
     rounds: usize,
-    /// The step size to begin with.
+    /// Initial step size.
     #[arg(long, value_name = "A", value_parser = positive, allow_hyphen_values = true)]
     alpha: Option<f64>,
-    /// The momentum to begin with (adam: the first).
+    /// Initial momentum (adam: the first).
     #[arg(long, value_name = "B", value_parser = momentum, allow_hyphen_values = true)]
     beta: Option<f64>,
     /// Regularisation of logistic and svm: R/2 * |x|^2 is added to f.
@@ -85,28 +86,7 @@ pub(super) struct Args {
     speech: Speech,
 }
 
-/// One of some things with names.
-fn one_of<T: Copy>(text: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Result<T, String> {
-    let found = all.iter().find(|&&item| name(item) == text);
-    found.copied().ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|&item| name(item)).collect();
-        format!("must be one of {}", names.join(", "))
-    })
-}
-
-fn kind(text: &str) -> Result<Kind, String> {
-    one_of(text, &Kind::ALL, Kind::name)
-}
-
-fn method(text: &str) -> Result<Method, String> {
-    one_of(text, &Method::ALL, Method::name)
-}
-
-fn criterion(text: &str) -> Result<Criterion, String> {
-    one_of(text, &Criterion::ALL, Criterion::name)
-}
-
-/// A number strictly between 0 and 1.
+/// Reads a number strictly between 0 and 1.
 fn momentum(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
@@ -114,11 +94,11 @@ fn momentum(text: &str) -> Result<f64, String> {
     }
 }
 
-fn problem(args: &Args) -> Result<Problem, Failure> {
+fn problem(args: &Args) -> Result<TuningProblem, Failure> {
     let default = if args.data.is_some() {
-        Kind::Svm
+        ProblemKind::Svm
     } else {
-        Kind::Quadratic
+        ProblemKind::Quadratic
     };
     let kind = args.problem.unwrap_or(default);
     if args.reg > 0.0 && !kind.wants_data() {
@@ -128,7 +108,8 @@ fn problem(args: &Args) -> Result<Problem, Failure> {
         )));
     }
     let Some(data) = &args.data else {
-        return Problem::built_in(kind, args.reg, args.seeded.seed).map_err(Failure::NoAnswer);
+        return TuningProblem::built_in(kind, args.reg, args.seeded.seed)
+            .map_err(Failure::NoAnswer);
     };
     if !kind.wants_data() {
         return Err(Failure::Usage(format!(
@@ -143,14 +124,14 @@ fn problem(args: &Args) -> Result<Problem, Failure> {
     } else {
         set.name
     };
-    Problem::on_data(kind, &name, set.examples, args.reg).map_err(Failure::NoAnswer)
+    TuningProblem::on_data(kind, &name, set.examples, args.reg).map_err(Failure::NoAnswer)
 }
 
-/// The result, and where the picture is.
+/// The result and the path of the figure.
 #[derive(serde::Serialize)]
 struct Report<'a> {
     #[serde(flatten)]
-    outcome: &'a Outcome,
+    outcome: &'a TuningOutcome,
     plot: PathBuf,
 }
 
@@ -165,7 +146,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let problem = problem(args)?;
     let progress = args.speech.interruptible()?;
     let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
-    let config = Config {
+    let config = TuningConfig {
         criterion: args.criterion,
         tolerance: args.tolerance,
         max_steps: args.max_steps,
@@ -175,7 +156,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         seed: args.seeded.seed,
         alpha: args.alpha,
         beta: args.beta,
-        ..Config::new(args.method)
+        ..TuningConfig::new(args.method)
     };
     let outcome = parallel::with(args.parallel.threads(), || {
         tune(&config, &problem, &progress)
@@ -201,7 +182,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::Result<()> {
-    let Outcome {
+    let TuningOutcome {
         problem,
         size,
         method,
@@ -217,7 +198,7 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
     let count = |steps: Option<usize>| {
         steps.map_or_else(|| format!("{max_steps}+"), |steps| steps.to_string())
     };
-    let values: Vec<String> = if *method == Method::Preconditioned.name() {
+    let values: Vec<String> = if *method == TunedMethod::Preconditioned.name() {
         let (low, high) = range(&tuned.theta);
         let first = before.theta.first().copied().unwrap_or(0.0);
         vec![format!(
@@ -251,7 +232,7 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
             format!("median {median}, worst {worst}")
         }
     };
-    let row = |out: &mut dyn Write, name: &str, setting: &Setting| {
+    let row = |out: &mut dyn Write, name: &str, setting: &Evaluation| {
         writeln!(
             out,
             "  {name:<12} training ({}): {:<28} held-out ({}): {}",
@@ -272,7 +253,7 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
         tuned.work.gradients, tuned.work.products
     )?;
     if let Some(grid) = grid {
-        let shared = if *method == Method::Preconditioned.name() {
+        let shared = if *method == TunedMethod::Preconditioned.name() {
             ", one step size for all variables"
         } else {
             ""
@@ -294,14 +275,14 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
     writeln!(out, "  plot: {}", report.plot.display())
 }
 
-/// The least and the largest.
+/// Returns the smallest and the largest value.
 fn range(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(0.0, f64::max))
 }
 
-/// What it means, in one sentence.
-fn verdict(outcome: &Outcome) -> String {
+/// Returns the gain on held-out starts as one sentence.
+fn verdict(outcome: &TuningOutcome) -> String {
     let (before, tuned) = (&outcome.before.held_out, &outcome.tuned.held_out);
     let limit = outcome.max_steps as f64;
     let gain = match (before.median, tuned.median) {

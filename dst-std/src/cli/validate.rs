@@ -9,7 +9,7 @@ use dst_core::Crossing;
 use dst_core::solve::DEFAULT_MAX_STEPS;
 use serde::Serialize;
 
-use super::arguments::{finite, positive, positive_count, whole_at_least};
+use super::arguments::{finite, named, positive, positive_count, whole_at_least};
 use super::common::{Parallel, Seeded, Speech};
 use super::{Failure, output};
 use crate::files::{try_to_write, write_file};
@@ -54,10 +54,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "S|all", default_value = "all", value_parser = slots, allow_hyphen_values = true)]
     slots: Slots,
     /// Integrator: euler, heun or rk4.
-    #[arg(long, value_name = "NAME", default_value = "euler", value_parser = integrator)]
+    #[arg(long, value_name = "NAME", default_value = "euler", value_parser = named::<IntegratorName>)]
     integrator: IntegratorName,
     /// How the stopping time is read off the last step: paper, interpolated, slope or hermite.
-    #[arg(long, value_name = "NAME", default_value = "paper", value_parser = crossing)]
+    #[arg(long, value_name = "NAME", default_value = "paper", value_parser = named::<Crossing>)]
     crossing: Crossing,
     /// Give up after so many steps.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS, value_parser = positive_count, allow_hyphen_values = true)]
@@ -102,18 +102,6 @@ fn slots(text: &str) -> Result<Slots, String> {
     positive_count(text)
         .map(Slots::Number)
         .map_err(|reason| format!("{reason}, or all"))
-}
-
-fn integrator(text: &str) -> Result<IntegratorName, String> {
-    let named = |method: &IntegratorName| method.name().eq_ignore_ascii_case(text);
-    let found = IntegratorName::ALL.into_iter().find(named);
-    found.ok_or_else(|| "must be euler, heun or rk4".to_owned())
-}
-
-fn crossing(text: &str) -> Result<Crossing, String> {
-    let named = |crossing: &Crossing| crossing.name().eq_ignore_ascii_case(text);
-    let found = Crossing::ALL.into_iter().find(named);
-    found.ok_or_else(|| "must be paper, interpolated, slope or hermite".to_owned())
 }
 
 /// The answer.

@@ -2,13 +2,13 @@
 
 use crate::format::short;
 
-/// Numbers for people, with commas.
+/// Formats numbers as a list with commas.
 pub(super) fn list(values: &[f64]) -> String {
     let texts: Vec<String> = values.iter().map(|&v| short(v)).collect();
     texts.join(", ")
 }
 
-/// The slope of the least-squares line through the logarithms: the order, for errors against step sizes.
+/// Returns the slope of the least-squares line through the logarithms: the order of convergence.
 pub(super) fn order(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|p| (p.0.ln(), p.1.ln())).collect();
     let n = logs.len() as f64;

@@ -1,4 +1,4 @@
-//! The experiments, a folder each: a configuration in, plain results out, and a [`Section`] that shows them.
+//! The experiments, one folder each: a configuration becomes results, and a [`Section`] with claims shows them.
 //!
 //! `dst reproduce` runs what [`ALL`] lists. To add one: a folder with a function `fn(&Context) -> Result<Section, Failure>`,
 //! a `pub mod` line here, and an entry in [`ALL`].
@@ -18,14 +18,14 @@ pub use crate::Failure;
 use crate::progress::Progress;
 use crate::report::Section;
 
-/// Input of an experiment.
+/// The input of an experiment.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// Small sizes, the same claims.
+    /// True for small sizes; the claims are the same.
     pub quick: bool,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Threads at its disposal; results must not depend on it.
+    /// Number of threads; results must not depend on it.
     pub threads: usize,
     /// Receiver of progress, and the flag that ends the experiment early.
     pub progress: Progress,
@@ -41,11 +41,11 @@ impl Context {
 /// An entry of the registry.
 #[derive(Clone, Copy, Debug)]
 pub struct Experiment {
-    /// One word, as the command line knows it.
+    /// The name on the command line, one word.
     pub name: &'static str,
-    /// Headline.
+    /// The headline.
     pub title: &'static str,
-    /// Runs it.
+    /// Runs the experiment.
     pub run: fn(&Context) -> Result<Section, Failure>,
 }
 

@@ -9,6 +9,7 @@ use super::optimiser::{Feed, Optimiser};
 use super::scratch::NetworkScratch;
 use super::task::{Family, Task};
 use crate::adam::Adam;
+use crate::first_order::{gradient_step, nesterov_step};
 use crate::linalg::Real;
 use crate::parallel::each;
 
@@ -165,20 +166,12 @@ impl Classical {
         for (k, value) in values.iter_mut().enumerate() {
             *value = f(&x, &mut g);
             match self {
-                Self::Gd(_) => {
-                    for (x, &g) in x.iter_mut().zip(&g) {
-                        *x -= alpha * g;
-                    }
-                }
+                Self::Gd(_) => gradient_step(&mut x, &g, alpha),
                 Self::Nag(_) => {
                     // x is reported; the gradient is taken at y.
                     f(&y, &mut g);
                     let beta = T::from_f64(k as f64 / (k as f64 + 3.0));
-                    for ((x, y), &g) in x.iter_mut().zip(&mut y).zip(&g) {
-                        let next = *y - alpha * g;
-                        *y = next + beta * (next - *x);
-                        *x = next;
-                    }
+                    nesterov_step(&mut x, &mut y, &g, alpha, beta);
                 }
                 Self::Adam(_) => adam.update(&mut x, &g, alpha.to_f64()),
             }

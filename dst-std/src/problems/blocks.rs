@@ -58,11 +58,6 @@ impl Blocks {
         (blocks, order)
     }
 
-    /// Number of blocks.
-    pub(super) fn len(&self) -> usize {
-        self.shapes.len()
-    }
-
     /// Number of entries.
     #[cfg(test)]
     pub(super) fn nonzeros(&self) -> usize {
@@ -181,7 +176,7 @@ mod tests {
             }
             let (blocks, order) = Blocks::new(&matrix);
             assert_eq!(blocks.nonzeros(), matrix.nonzeros());
-            assert_eq!(blocks.iter().count(), blocks.len());
+            assert_eq!(blocks.iter().count(), blocks.shapes.len());
             let (x, y) = (normals(1, matrix.columns()), normals(2, matrix.rows()));
             let (mut first, mut ours, mut theirs) = (0, vec![0.0; x.len()], vec![0.0; x.len()]);
             for block in blocks.iter() {

@@ -3,10 +3,10 @@
 //! The column of −1 is the intercept, the last variable. Neither it nor the signs y are stored with the entries: a data
 //! set of ones stays a list of columns.
 //!
-//! In such a set the same features stand side by side again and again (categories coded as ones). A pair of neighbours that
-//! occurs often becomes a column of its own: X = X̃·P, where P adds up pairs. A product with X̃ has half the entries and
-//! P costs one addition per pair, so w is first made *wide* (itself, then the sums of pairs), and a gradient is gathered
-//! wide and folded back at the end. That halves the time.
+//! Categories coded as ones make the same features neighbours in many rows. A pair of neighbours that occurs often becomes
+//! a column of its own: X = X̃·P, where P adds up pairs. X̃ has half the entries, and P costs one addition per pair. A product
+//! first makes w *wide* (w itself, then the sums of pairs); a gradient is gathered wide and folded back at the end. That
+//! halves the time.
 
 use std::fmt;
 
@@ -15,10 +15,10 @@ use crate::data::Examples;
 use crate::linalg::largest_eigenvalue;
 use crate::linalg::sparse::{Csr, Row};
 
-/// The longest vector of variables: 1 GiB each, of which a method wants five or more.
+/// The longest vector of variables: 1 GiB. A method needs five or more of them.
 const MOST_VARIABLES: usize = 1 << 27;
 
-/// A pair that occurs less often than this does not pay.
+/// The least number of occurrences that makes a pair a column.
 const OFTEN: usize = 4;
 
 /// Z = diag(y)·[X, −1]
@@ -35,12 +35,12 @@ pub struct Margins {
 
 /// Rows of Z, at most [`MOST_ROWS`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SignedBlock<'a> {
+pub struct SignedBlock<'a> {
     block: Block<'a>,
     signs: &'a [f64],
 }
 
-/// Why a data set makes no two-class problem.
+/// The reason why a data set makes no two-class problem.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DataError {
@@ -50,10 +50,10 @@ pub enum DataError {
     Classes {
         /// A third label, or the only one.
         label: f64,
-        /// Is it a third one?
+        /// True if it is a third one.
         third: bool,
     },
-    /// The largest index asks for vectors beyond any memory.
+    /// The largest index needs vectors of more than 1 GiB.
     TooWide {
         /// Features, that is the largest index.
         features: usize,
@@ -84,7 +84,8 @@ impl fmt::Display for DataError {
 impl std::error::Error for DataError {}
 
 impl Margins {
-    /// Labels −1 and +1 are taken as they are; of two others, the larger is the positive class.
+    /// Makes the margins of a data set with two labels. The larger label is the positive class. A
+    /// single label must be −1 or +1.
     pub fn new(examples: Examples) -> Result<Self, DataError> {
         let Examples { rows, labels } = examples;
         let first = *labels.first().ok_or(DataError::Empty)?;
@@ -174,11 +175,6 @@ impl Margins {
             out[b as usize] += sum;
         }
         out[self.features] += last[0];
-    }
-
-    /// Number of blocks.
-    pub(super) fn blocks(&self) -> usize {
-        self.blocks.len()
     }
 
     /// The rows of Z in blocks, in the order of all sums over rows.

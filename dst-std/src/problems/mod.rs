@@ -4,19 +4,21 @@ mod blocks;
 #[cfg(test)]
 mod differences;
 mod form;
+mod linear_model;
 mod logistic;
 mod margins;
 mod newton;
 pub mod quadratic;
 mod rosenbrock;
-mod svm;
+mod squared_hinge;
 
 pub use form::Form;
-pub use logistic::Logistic;
+pub use linear_model::{LinearModel, MarginLoss};
+pub use logistic::{Logistic, LogisticLoss};
 pub use margins::{DataError, Margins};
 pub use newton::{Minimum, minimise};
 pub use rosenbrock::Rosenbrock;
-pub use svm::SmoothSvm;
+pub use squared_hinge::{SmoothSvm, SquaredHinge};
 
-/// What is said of a data set whose Lipschitz constant is not finite.
+/// The error message for a data set whose Lipschitz constant is not finite.
 pub(crate) const TOO_LARGE: &str = "the values are too large; scale the data";

@@ -1,4 +1,4 @@
-//! The minimum of a convex objective, as exactly as doubles allow: what the gaps f − f* are measured from.
+//! The minimum of a convex objective to double precision; gaps f − f* are measured from it.
 //!
 //! Newton's method; each step by conjugate gradients on Hessian-vector products, so a singular Hessian is no obstacle as long
 //! as the gradient is in its range, then halved until f falls enough. On a piecewise quadratic function it ends with the
@@ -6,14 +6,14 @@
 
 use dst_core::Objective;
 
-/// Where the minimum was found.
+/// A minimum and its accuracy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Minimum {
     /// The minimiser, or one of them.
     pub x: Vec<f64>,
-    /// f there.
+    /// f at x.
     pub f: f64,
-    /// max |∇f| there.
+    /// max |∇f| at x.
     pub gradient_max: f64,
     /// Newton steps taken.
     pub steps: usize,
@@ -96,7 +96,7 @@ fn newton_step<O: Objective<f64>>(
         let damping = *damping.get_or_insert(1e-10 * dot(&direction, &product) / size);
         add_scaled(&mut product, damping, &direction);
         let curvature = dot(&direction, &product);
-        // Not above zero, or not a number: nothing more to be had here.
+        // Not above zero, or not a number: no further progress along this direction.
         if !(square > enough && curvature > 0.0) {
             break;
         }

@@ -1,11 +1,11 @@
-//! What to tune, and when a run counts as stopped.
+//! The configuration of a tuning and its stopping criterion.
 
 use dst_core::Optimality;
 
-use super::method::{self, Method};
-use super::problem::Problem;
+use super::method::{self, TunedMethod};
+use super::problem::TuningProblem;
 
-/// When a run stops.
+/// The quantity that must fall to the tolerance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Criterion {
     /// max |∇f| ≤ tolerance
@@ -18,10 +18,10 @@ pub enum Criterion {
 }
 
 impl Criterion {
-    /// All of them.
+    /// Every criterion.
     pub const ALL: [Self; 3] = [Self::GradientMax, Self::GradientNorm, Self::ValueGap];
 
-    /// As the command line knows it.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::GradientMax => "gradient-max",
@@ -30,7 +30,7 @@ impl Criterion {
         }
     }
 
-    /// As people write it.
+    /// Returns the formula.
     pub fn formula(self) -> &'static str {
         match self {
             Self::GradientMax => "max |∇f|",
@@ -47,8 +47,8 @@ impl Criterion {
         }
     }
 
-    /// The ε of the engine's J, and the least value that J can have.
-    pub(super) fn level(self, tolerance: f64, problem: &Problem) -> (f64, f64) {
+    /// Returns ε of the engine's J and the least value of J.
+    pub(super) fn level(self, tolerance: f64, problem: &TuningProblem) -> (f64, f64) {
         match self {
             Self::GradientMax => (tolerance, 0.0),
             Self::GradientNorm => (tolerance * tolerance, 0.0),
@@ -59,7 +59,7 @@ impl Criterion {
         }
     }
 
-    /// From the engine's J to the number that is held against the tolerance.
+    /// Converts the engine's J to the number that is compared with the tolerance.
     pub(super) fn shown(self, j: f64, floor: f64) -> f64 {
         match self {
             Self::GradientMax => j,
@@ -69,34 +69,34 @@ impl Criterion {
     }
 }
 
-/// What to tune, and how hard.
+/// The configuration of a tuning.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Config {
+pub struct TuningConfig {
     /// The method.
-    pub method: Method,
-    /// When a run stops.
+    pub method: TunedMethod,
+    /// The quantity that must fall to the tolerance.
     pub criterion: Criterion,
-    /// At which value.
+    /// The value at which a run stops.
     pub tolerance: f64,
-    /// Runs are given up after this many iterations.
+    /// The iteration limit of a run.
     pub max_steps: usize,
     /// Starting points to tune on.
     pub starts: usize,
-    /// Starting points to look at afterwards.
+    /// Held-out starting points for evaluation.
     pub held_out: usize,
-    /// Rounds of the descent, at the most.
+    /// The largest number of rounds of the descent.
     pub rounds: usize,
-    /// Of the starting points.
+    /// Seed of the starting points.
     pub seed: u64,
-    /// The step size to begin with, instead of the textbook's.
+    /// The initial step size; the textbook's if absent.
     pub alpha: Option<f64>,
-    /// The momentum to begin with (Adam: β₁), instead of the textbook's.
+    /// The initial momentum (Adam: β₁); the textbook's if absent.
     pub beta: Option<f64>,
 }
 
-impl Config {
-    /// For this method, with values that suit most problems.
-    pub fn new(method: Method) -> Self {
+impl TuningConfig {
+    /// Returns a configuration of this method that suits most problems.
+    pub fn new(method: TunedMethod) -> Self {
         Self {
             method,
             criterion: Criterion::default(),
@@ -111,8 +111,8 @@ impl Config {
         }
     }
 
-    /// The hyperparameters to begin with.
-    pub(super) fn first(&self, problem: &Problem) -> Vec<f64> {
+    /// Returns the initial hyperparameters.
+    pub(super) fn first(&self, problem: &TuningProblem) -> Vec<f64> {
         let dim = problem.objective.dim();
         let mut theta = self.method.textbook(problem.lipschitz, dim);
         for (i, theta) in theta.iter_mut().enumerate() {

@@ -1,15 +1,15 @@
-//! Down the mean score: quasi-Newton steps with a memory (L-BFGS), never uphill.
+//! Descent of the mean score by L-BFGS steps that never increase it.
 //!
-//! The score has kinks (where another mode becomes the slowest) and jumps (where the first crossing of an oscillating
-//! criterion changes), so the model is not trusted far: every step is tried on forward runs alone and halved until the score
-//! falls, or doubled while it goes on falling; the gradient is computed only at points that are kept. Where the
-//! model fails, it is forgotten and the gradient followed; where that fails too, a few plain moves of single coordinates
-//! are tried, which see over small jumps; and where those fail, this is the end.
+//! The score has kinks, where another mode becomes the slowest, and jumps, where the first crossing of an oscillating
+//! criterion changes. A line search on forward runs therefore checks every step: it halves the step until the score falls,
+//! or doubles it while the score keeps falling. The gradient is computed only at accepted points. If a step of the L-BFGS
+//! model fails, the model is reset and the gradient is followed. If that fails too, a few moves of single coordinates are
+//! tried, which can pass small jumps. If those fail, the descent ends.
 
-use super::team::{Mean, Team};
+use super::starts::{Mean, Starts};
 use super::trial::{NoTrial, Work};
 
-/// Pairs that the model remembers.
+/// Pairs in the memory of the model.
 const MEMORY: usize = 10;
 /// The longest move of a coordinate in one step, and the first: factors of e and √e in a step size.
 const LONGEST: f64 = 2.0;
@@ -17,59 +17,59 @@ const FIRST: f64 = 0.5;
 /// Halvings of a step by the model, and by the gradient.
 const DOUBTS: usize = 3;
 const HALVINGS: usize = 6;
-/// A step must bring this part of what the slope promises.
+/// The fraction of the predicted decrease that a step must achieve.
 const ARMIJO: f64 = 1e-4;
-/// A gain below this (a five-hundredth of N) is none; after so many rounds without gain it is over.
+/// The least gain that counts (0.2 % of N), and the number of rounds without gain that end the descent.
 const GAIN: f64 = 2e-3;
 const PATIENCE: usize = 2;
-/// The plain moves.
+/// The lengths of coordinate moves.
 const MOVES: [f64; 2] = [0.3, 0.1];
-/// More coordinates than this are moved together only.
+/// Beyond this number, coordinates are moved only together.
 const FEW: usize = 4;
-/// Halvings of the step size in search of a start that does not overflow.
+/// The largest number of halvings of the step size until the initial run no longer overflows.
 const RESCUES: usize = 100;
 
-/// Why the descent ended.
+/// The reason for the end of the descent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// Nothing that was tried brought a further gain.
+    /// No step brought a further gain.
     NoGain,
-    /// The number of rounds that were asked for.
+    /// The limit on rounds was met.
     Rounds,
-    /// Ctrl-C.
+    /// The user interrupted.
     Interrupted,
 }
 
-/// A point on the way.
+/// One accepted point of the descent.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
     pub(super) u: Vec<f64>,
     pub(super) score: f64,
-    /// What was spent until here.
+    /// Evaluations spent up to this point.
     pub(super) work: Work,
 }
 
-/// The way down; the last stage is the best.
+/// The accepted points; the last one is the best.
 #[derive(Debug)]
 pub(super) struct Descent {
     pub(super) stages: Vec<Stage>,
     pub(super) end: End,
 }
 
-/// Descends from u for at most so many rounds, and calls `tick` after each.
+/// Descends from u for at most `rounds` rounds and calls `tick` after each.
 pub(super) fn descend(
-    team: &mut Team<'_>,
+    starts: &mut Starts<'_>,
     u: Vec<f64>,
     rounds: usize,
     tick: impl FnMut(),
 ) -> Result<Descent, NoTrial> {
-    let score = team.mean(&u, false)?.score;
-    let work = team.work;
+    let score = starts.mean(&u, false)?.score;
+    let work = starts.work;
     let mut stages = vec![Stage { u, score, work }];
-    let limit = team.outlook.max_steps;
-    let end = go(team, &mut stages, rounds, tick);
-    team.outlook.max_steps = limit;
+    let limit = starts.prepared.max_steps;
+    let end = go(starts, &mut stages, rounds, tick);
+    starts.prepared.max_steps = limit;
     let end = match end {
         Ok(end) => end,
         Err(NoTrial::Interrupted) => End::Interrupted,
@@ -79,7 +79,7 @@ pub(super) fn descend(
 }
 
 fn go(
-    team: &mut Team<'_>,
+    starts: &mut Starts<'_>,
     stages: &mut Vec<Stage>,
     rounds: usize,
     mut tick: impl FnMut(),
@@ -89,33 +89,33 @@ fn go(
     };
     let mut u = first.u.clone();
     if !first.score.is_finite() {
-        let (safe, score) = rescue(team, u)?;
-        stages.push(stage(team, &safe, score));
+        let (safe, score) = rescue(starts, u)?;
+        stages.push(stage(starts, &safe, score));
         u = safe;
     }
-    let (limit, mut reach) = (team.outlook.max_steps, FIRST);
+    let (limit, mut reach) = (starts.prepared.max_steps, FIRST);
     let mut model = Model::default();
     let mut before: Option<(Vec<f64>, Vec<f64>)> = None;
     let mut idle = 0;
     for _ in 0..rounds {
-        let now = team.mean(&u, true)?;
-        // A candidate that takes much longer than what is there need not be run to its end.
-        team.outlook.max_steps = now.slowest.map_or(limit, |n| (n + n / 2 + 10).min(limit));
+        let now = starts.mean(&u, true)?;
+        // A candidate that takes much longer than the current point need not be run to its end.
+        starts.prepared.max_steps = now.slowest.map_or(limit, |n| (n + n / 2 + 10).min(limit));
         if let Some((u_before, gradient_before)) = before.take() {
             model.learn(&u, &u_before, &now.gradient, &gradient_before);
         }
         let mut found = None;
         if !model.pairs.is_empty() {
-            found = search(team, &u, &now, model.direction(&now.gradient), DOUBTS)?;
+            found = search(starts, &u, &now, model.direction(&now.gradient), DOUBTS)?;
         }
         if found.is_none() {
             model.pairs.clear();
-            found = search(team, &u, &now, downhill(&now.gradient, reach), HALVINGS)?;
+            found = search(starts, &u, &now, downhill(&now.gradient, reach), HALVINGS)?;
         }
         let gain =
             |found: &Option<(Vec<f64>, f64)>| found.as_ref().map_or(0.0, |f| now.score - f.1);
         if gain(&found) < GAIN
-            && let Some(plain) = poll(team, &u, &now)?
+            && let Some(plain) = poll(starts, &u, &now)?
         {
             found = Some(plain);
         }
@@ -126,7 +126,7 @@ fn go(
         };
         reach = (2.0 * largest(&moved(&next, -1.0, &u))).min(FIRST);
         before = Some((std::mem::replace(&mut u, next), now.gradient));
-        stages.push(stage(team, &u, score));
+        stages.push(stage(starts, &u, score));
         if idle == PATIENCE {
             return Ok(End::NoGain);
         }
@@ -134,24 +134,24 @@ fn go(
     Ok(End::Rounds)
 }
 
-fn stage(team: &Team<'_>, u: &[f64], score: f64) -> Stage {
+fn stage(starts: &Starts<'_>, u: &[f64], score: f64) -> Stage {
     Stage {
         u: u.to_vec(),
         score,
-        work: team.work,
+        work: starts.work,
     }
 }
 
 /// Halves the step sizes until every run stays finite.
-fn rescue(team: &mut Team<'_>, mut u: Vec<f64>) -> Result<(Vec<f64>, f64), NoTrial> {
+fn rescue(starts: &mut Starts<'_>, mut u: Vec<f64>) -> Result<(Vec<f64>, f64), NoTrial> {
     let mut score = f64::INFINITY;
     for _ in 0..RESCUES {
         for (i, u) in u.iter_mut().enumerate() {
-            if team.method.role(i) == super::method::Role::Step {
+            if starts.method.role(i) == super::method::Role::Step {
                 *u -= std::f64::consts::LN_2;
             }
         }
-        score = team.mean(&u, false)?.score;
+        score = starts.mean(&u, false)?.score;
         if score.is_finite() {
             break;
         }
@@ -159,8 +159,8 @@ fn rescue(team: &mut Team<'_>, mut u: Vec<f64>) -> Result<(Vec<f64>, f64), NoTri
     Ok((u, score))
 }
 
-/// A direction that goes down, of this length: along −gradient for a few coordinates. Among many, the largest entries would
-/// be all that moves; roots of them bring the others into play.
+/// Returns a descent direction of this length: −gradient for a few coordinates. For many, the square roots of the entries, so
+/// that not only the largest entries move.
 fn downhill(gradient: &[f64], length: f64) -> Vec<f64> {
     let size = largest(gradient);
     if size == 0.0 {
@@ -177,9 +177,9 @@ fn downhill(gradient: &[f64], length: f64) -> Vec<f64> {
     gradient.iter().map(part).collect()
 }
 
-/// A better point along a direction, if there is one: halving, or doubling from the full step on.
+/// Searches for a better point along a direction, by halving or by doubling from the full step.
 fn search(
-    team: &mut Team<'_>,
+    starts: &mut Starts<'_>,
     u: &[f64],
     now: &Mean,
     mut direction: Vec<f64>,
@@ -190,13 +190,13 @@ fn search(
         direction.iter_mut().for_each(|d| *d *= LONGEST / size);
     }
     let slope = dot(&now.gradient, &direction);
-    // Not below zero, or not a number: no way down.
+    // Not below zero, or not a number: no descent direction.
     if !(slope < 0.0 && slope.is_finite()) {
         return Ok(None);
     }
     let mut at = |length: f64| -> Result<Option<(Vec<f64>, f64)>, NoTrial> {
         let next = moved(u, length, &direction);
-        let found = team.candidate(&next, now)?;
+        let found = starts.candidate(&next, now)?;
         Ok(found.map(|mean| (next, mean.score)))
     };
     let mut length = 1.0;
@@ -218,8 +218,12 @@ fn search(
     Ok(None)
 }
 
-/// Plain moves of single coordinates, or of all together where there are many.
-fn poll(team: &mut Team<'_>, u: &[f64], now: &Mean) -> Result<Option<(Vec<f64>, f64)>, NoTrial> {
+/// Tries moves of single coordinates, or of all together if there are many.
+fn poll(
+    starts: &mut Starts<'_>,
+    u: &[f64],
+    now: &Mean,
+) -> Result<Option<(Vec<f64>, f64)>, NoTrial> {
     let axes = if u.len() > FEW { 1 } else { u.len() };
     for length in MOVES {
         for axis in 0..axes {
@@ -228,7 +232,7 @@ fn poll(team: &mut Team<'_>, u: &[f64], now: &Mean) -> Result<Option<(Vec<f64>, 
                 .collect();
             for length in [length, -length] {
                 let next = moved(u, length, &direction);
-                match team.candidate(&next, now)? {
+                match starts.candidate(&next, now)? {
                     Some(found) if found.score < now.score - GAIN => {
                         return Ok(Some((next, found.score)));
                     }
@@ -316,7 +320,7 @@ mod tests {
         for (d, u) in direction.iter().zip(at) {
             assert!((d + u).abs() < 1e-12, "{direction:?}");
         }
-        // A pair along which the slope fell is not believed.
+        // A pair along which the slope fell is rejected.
         model.learn(&[1.0, 0.0], &[0.0, 0.0], &[-1.0, 0.0], &[0.0, 0.0]);
         assert_eq!(model.pairs.len(), 2);
     }

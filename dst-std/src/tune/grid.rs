@@ -1,12 +1,12 @@
-//! What a plain grid search finds with the same means: the comparison that a tuned value has to stand.
+//! A grid search with the same number of evaluations, as the baseline of a tuning.
 //!
 //! The grid covers a factor of 10 in the step size either way (Adam: 100), β from 0.5 to 0.999, and Adam's β₂ from 0.9 to
 //! 0.9999, evenly in the coordinates u. It is refined by halving until the budget is spent; the points of a level come in a random
 //! order, so that the end of the budget favours no corner. A step size per variable is beyond any grid: there, one
 //! factor for all is searched.
 
-use super::method::{Method, Role};
-use super::team::Team;
+use super::method::{Role, TunedMethod};
+use super::starts::Starts;
 use super::trial::NoTrial;
 use crate::random::bits;
 
@@ -22,10 +22,14 @@ pub(super) struct Found {
     pub(super) points: usize,
 }
 
-/// Lower and upper end of every axis, around the starting values.
-fn sides(method: Method, u0: &[f64]) -> Vec<(f64, f64)> {
+/// Returns the lower and upper end of every axis, around the initial values.
+fn sides(method: TunedMethod, u0: &[f64]) -> Vec<(f64, f64)> {
     let axes = method.parameters().len();
-    let decades = if method == Method::Adam { 2.0 } else { 1.0 };
+    let decades = if method == TunedMethod::Adam {
+        2.0
+    } else {
+        1.0
+    };
     let reach = decades * std::f64::consts::LN_10;
     let logit = |beta: f64| libm::log(beta / (1.0 - beta));
     u0.iter()
@@ -39,7 +43,7 @@ fn sides(method: Method, u0: &[f64]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The points that a level adds, as numerators over 2^level, in random order.
+/// Returns the points that a level adds, as numerators over 2^level, in random order.
 fn level_points(axes: usize, level: u32, seed: u64) -> Vec<Vec<u32>> {
     let side = (1_u32 << level) + 1;
     let count = u64::from(side).pow(axes as u32);
@@ -55,18 +59,17 @@ fn level_points(axes: usize, level: u32, seed: u64) -> Vec<Vec<u32>> {
     points.into_iter().map(|(_, point)| point).collect()
 }
 
-/// Searches until `budget` evaluations are spent, counted from what the team has spent already. The starting point, with its
-/// score, is the first that is known.
+/// Searches until `budget` further evaluations are spent. The initial point and its score are known beforehand.
 pub(super) fn search(
-    team: &mut Team<'_>,
+    starts: &mut Starts<'_>,
     u0: &[f64],
     score: f64,
     budget: usize,
     seed: u64,
     mut tick: impl FnMut(usize),
 ) -> Result<Found, NoTrial> {
-    let sides = sides(team.method, u0);
-    let begin = team.work.total();
+    let sides = sides(starts.method, u0);
+    let begin = starts.work.total();
     let mut found = Found {
         u: u0.to_vec(),
         score,
@@ -74,7 +77,7 @@ pub(super) fn search(
     };
     for level in 1..=HALVINGS / sides.len().max(1) as u32 {
         for point in level_points(sides.len(), level, seed) {
-            let spent = team.work.total() - begin;
+            let spent = starts.work.total() - begin;
             if spent >= budget {
                 return Ok(found);
             }
@@ -89,12 +92,12 @@ pub(super) fn search(
             {
                 u = u0.iter().map(|u| u + shared - u0[0]).collect();
             }
-            let score = team.mean(&u, false)?.score;
+            let score = starts.mean(&u, false)?.score;
             found.points += 1;
             if score < found.score {
                 found = Found { u, score, ..found };
             }
-            tick(team.work.total() - begin - spent);
+            tick(starts.work.total() - begin - spent);
         }
     }
     Ok(found)
@@ -122,8 +125,8 @@ mod tests {
     }
 
     #[test]
-    fn the_sides_contain_the_start() {
-        for method in Method::ALL {
+    fn the_initial_values_are_inside_the_grid() {
+        for method in TunedMethod::ALL {
             let u0 = method.coordinates(&method.textbook(10.0, 5));
             let sides = sides(method, &u0);
             assert_eq!(sides.len(), method.parameters().len());

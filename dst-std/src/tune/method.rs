@@ -1,4 +1,4 @@
-//! The methods to tune, and their hyperparameters as a vector of reals in which every vector is valid.
+//! The methods to tune. Their hyperparameters are mapped to unconstrained real coordinates u.
 //!
 //! Step sizes are α = exp(u), momenta β = 1/(1 + exp(−u)). In these coordinates a unit is a factor e in the step size or, near
 //! β = 1, in 1 − β: the natural scale of a stopping time.
@@ -6,9 +6,9 @@
 use dst_core::methods::{Adam, Constant, GradientFlow, HeavyBall, Nesterov, Preconditioned};
 use dst_core::{Objective, Optimality, System};
 
-/// The methods there are.
+/// A method with hyperparameters to tune.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum TunedMethod {
     /// Gradient descent: α.
     Gd,
     /// Polyak's heavy ball: α, β.
@@ -21,15 +21,15 @@ pub enum Method {
     Preconditioned,
 }
 
-/// What a hyperparameter is.
+/// The role of a hyperparameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Step,
     Momentum,
 }
 
-impl Method {
-    /// All of them.
+impl TunedMethod {
+    /// Every method.
     pub const ALL: [Self; 5] = [
         Self::Gd,
         Self::HeavyBall,
@@ -38,7 +38,7 @@ impl Method {
         Self::Preconditioned,
     ];
 
-    /// As the command line knows it.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gd => "gd",
@@ -49,7 +49,7 @@ impl Method {
         }
     }
 
-    /// The names of its hyperparameters; the step sizes of `Preconditioned` have one name together.
+    /// Returns the names of the hyperparameters; the step sizes of `Preconditioned` share one name.
     pub fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Gd | Self::Preconditioned => &["α"],
@@ -58,7 +58,7 @@ impl Method {
         }
     }
 
-    /// What everybody starts with: α = 1/L and β = 0.9; for Adam 0.01, 0.9, 0.999.
+    /// Returns the textbook values: α = 1/L and β = 0.9; for Adam 0.01, 0.9, 0.999.
     pub fn textbook(self, lipschitz: f64, dim: usize) -> Vec<f64> {
         let alpha = 1.0 / lipschitz;
         match self {
@@ -77,7 +77,7 @@ impl Method {
         }
     }
 
-    /// The state that a run from x begins with: no velocity, no moments.
+    /// Returns the initial state of a run from x, with zero velocity and moments.
     pub(super) fn state(self, x: &[f64]) -> Vec<f64> {
         let (zeros, same) = match self {
             Self::Gd | Self::Preconditioned => (0, 0),
@@ -90,7 +90,7 @@ impl Method {
         state
     }
 
-    /// The iteration on this objective.
+    /// Returns the iteration on this objective.
     pub(super) fn system<'o>(
         self,
         objective: &'o (dyn Objective<f64> + Send + Sync),
@@ -105,7 +105,7 @@ impl Method {
         }
     }
 
-    /// θ(u)
+    /// Returns θ(u).
     pub(super) fn theta(self, u: &[f64]) -> Vec<f64> {
         let value = |(i, &u)| match self.role(i) {
             Role::Step => libm::exp(u),
@@ -114,7 +114,7 @@ impl Method {
         u.iter().enumerate().map(value).collect()
     }
 
-    /// u(θ)
+    /// Returns u(θ).
     pub(super) fn coordinates(self, theta: &[f64]) -> Vec<f64> {
         let value = |(i, &theta)| match self.role(i) {
             Role::Step => libm::log(theta),
@@ -123,7 +123,7 @@ impl Method {
         theta.iter().enumerate().map(value).collect()
     }
 
-    /// Turns a derivative by θ into one by u.
+    /// Converts a derivative by θ to one by u.
     pub(super) fn chain(self, theta: &[f64], gradient: &mut [f64]) {
         for (i, (gradient, &theta)) in gradient.iter_mut().zip(theta).enumerate() {
             *gradient *= match self.role(i) {
@@ -139,8 +139,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coordinates_and_back() {
-        for method in Method::ALL {
+    fn coordinates_invert_and_every_vector_is_valid() {
+        for method in TunedMethod::ALL {
             let theta = method.textbook(8.0, 3);
             let back = method.theta(&method.coordinates(&theta));
             for (a, b) in theta.iter().zip(&back) {
@@ -153,8 +153,8 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_rule() {
-        let (method, u, d) = (Method::Adam, [-2.0, 1.5, 4.0], 1e-6);
+    fn the_chain_rule_agrees_with_differences() {
+        let (method, u, d) = (TunedMethod::Adam, [-2.0, 1.5, 4.0], 1e-6);
         for i in 0..3 {
             let moved = |by: f64| {
                 let mut v = u;

@@ -1,20 +1,20 @@
-//! Tuning a method by descending its stopping time: the practical use of all this.
+//! Tuning the hyperparameters of a method by descending its stopping time.
 //!
-//! Given a problem, a method and a tolerance, the number of iterations N until the tolerance is met is a function of the
-//! method's hyperparameters, and the engine of [`dst_core`] differentiates it. [`tune`] descends the mean of ln N over some
-//! training starts, lets other starts choose among the last stages, and then looks at held-out starts that had no part in
-//! any of this, and at what a grid search finds with as many evaluations.
+//! For a problem, a method and a tolerance, the number of iterations N until the tolerance is met is a function of the
+//! method's hyperparameters. The engine of [`dst_core`] differentiates it. [`tune()`] descends the mean of ln N over
+//! training starts. Validation starts choose among the last stages of the descent. The result is evaluated on held-out
+//! starts, beside a grid search with the same number of evaluations.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `config`, `outcome` | what is asked, what was found |
-//! | `problem` | what is solved, and from where |
+//! | `config`, `outcome` | the question and the result |
+//! | `problem` | the objectives and their starting points |
 //! | `method` | the methods, their hyperparameters as free coordinates |
-//! | `trial` | one run: its stopping time, or what stands for it if the run did not stop; the gradient |
-//! | `team` | all starting points together |
-//! | `descent` | down the mean |
-//! | `grid` | the comparison |
-//! | `show` | pictures |
+//! | `trial` | one run: its stopping time, or an extrapolation if the run did not stop; the gradient |
+//! | `starts` | all starting points together |
+//! | `descent` | the descent of the mean score |
+//! | `grid` | the grid search for comparison |
+//! | `section` | figures |
 
 mod config;
 mod descent;
@@ -23,42 +23,42 @@ mod method;
 mod outcome;
 mod problem;
 #[cfg(feature = "cli")]
-mod show;
-mod team;
+mod section;
+mod starts;
 #[cfg(test)]
 mod tests;
 mod trial;
 
 use dst_core::System;
 
-pub use config::{Config, Criterion};
+pub use config::{Criterion, TuningConfig};
 pub use descent::End;
-pub use method::Method;
-pub use outcome::{Counts, Outcome, Round, Setting};
-pub use problem::{Kind, Problem};
+pub use method::TunedMethod;
+pub use outcome::{Counts, Evaluation, Round, TuningOutcome};
+pub use problem::{ProblemKind, TuningProblem};
 #[cfg(feature = "cli")]
-pub use show::picture;
+pub use section::picture;
 pub use trial::Work;
 
 use crate::Failure;
 use crate::format::short;
 use crate::progress::{Interrupt, Progress};
 use descent::{Descent, Stage, descend};
-use team::Team;
+use starts::Starts;
 use trial::{NoTrial, Trial};
 
-/// The streams of random numbers from which starting points are drawn, apart from each other.
+/// Independent streams of random numbers for the starting points.
 const TRAINING: u64 = 0x7261_696e;
 const VALIDATION: u64 = 0x7661_6c69;
 const HELD_OUT: u64 = 0x6865_6c64;
 /// The last stages of the descent, among which the validation starts choose.
 const CHOICE: usize = 8;
-/// Stages at which the held-out starts are looked at for the picture, at the most.
+/// The largest number of stages at which the figure shows held-out starts.
 const LOOKS: usize = 12;
 
 /// A method on a problem, ready to be run.
 #[derive(Clone, Copy)]
-struct Outlook<'a> {
+struct PreparedRun<'a> {
     system: &'a (dyn System<f64> + Send + Sync),
     epsilon: f64,
     /// The least value of J.
@@ -66,29 +66,33 @@ struct Outlook<'a> {
     max_steps: usize,
 }
 
-/// Tunes. Ctrl-C keeps the best so far; before anything is known it is a failure.
-pub fn tune(config: &Config, problem: &Problem, progress: &Progress) -> Result<Outcome, Failure> {
+/// Tunes a method on a problem. An interrupt keeps the best values so far; before the first result it is a failure.
+pub fn tune(
+    config: &TuningConfig,
+    problem: &TuningProblem,
+    progress: &Progress,
+) -> Result<TuningOutcome, Failure> {
     let method = config.method;
     let system = method.system(&*problem.objective, config.criterion.optimality());
     let (epsilon, floor) = config.criterion.level(config.tolerance, problem);
-    let outlook = Outlook {
+    let prepared = PreparedRun {
         system: &*system,
         epsilon,
         floor,
         max_steps: config.max_steps,
     };
     let (interrupt, never) = (progress.interrupt(), Interrupt::never());
-    let team = |stream: u64, count, interrupt| Team {
-        outlook,
+    let starts = |stream: u64, count, interrupt| Starts {
+        prepared,
         method,
-        starts: (0..count)
+        points: (0..count)
             .map(|i| method.state(&problem.start(stream ^ config.seed.rotate_left(32), i)))
             .collect(),
         interrupt,
         work: Work::default(),
     };
-    let mut training = team(TRAINING, config.starts, interrupt);
-    let mut held_out = team(HELD_OUT, config.held_out, interrupt);
+    let mut training = starts(TRAINING, config.starts, interrupt);
+    let mut held_out = starts(HELD_OUT, config.held_out, interrupt);
     let failure = |why: NoTrial| match why {
         NoTrial::AtStart => Failure::NoAnswer(format!(
             "the tolerance {} is met before the first iteration; lower --tolerance",
@@ -101,7 +105,7 @@ pub fn tune(config: &Config, problem: &Problem, progress: &Progress) -> Result<O
 
     let theta = config.first(problem);
     let u = method.coordinates(&theta);
-    // Also finds out whether there is anything to do.
+    // Fails here if the tolerance is met at the start.
     let held_out_before = counts(&held_out.trials(&u, false).map_err(failure)?);
     let task = progress.task("descending the stopping time", config.rounds);
     let Descent { stages, end } = descend(&mut training, u.clone(), config.rounds, || {
@@ -109,7 +113,7 @@ pub fn tune(config: &Config, problem: &Problem, progress: &Progress) -> Result<O
     })
     .map_err(failure)?;
     drop(task);
-    let mut validation = team(VALIDATION, 2 * config.starts, interrupt);
+    let mut validation = starts(VALIDATION, 2 * config.starts, interrupt);
     let stages = choose(&mut validation, stages).map_err(failure)?;
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
         return Err(Failure::Interrupted);
@@ -117,16 +121,16 @@ pub fn tune(config: &Config, problem: &Problem, progress: &Progress) -> Result<O
     let mut tuned_work = training.work;
     tuned_work.add(validation.work);
 
-    // What is left after Ctrl-C is short, and without it there would be nothing to show.
+    // The remaining work is short, and without it there is no result to show: it ignores the interrupt.
     (training.interrupt, held_out.interrupt) = (&never, &never);
-    let before = Setting {
+    let before = Evaluation {
         theta,
         training: counts(&training.trials(&first.u, false).map_err(failure)?),
         held_out: held_out_before,
         work: Work::default(),
     };
-    let mut setting = |u: &[f64], work| -> Result<Setting, Failure> {
-        Ok(Setting {
+    let mut setting = |u: &[f64], work| -> Result<Evaluation, Failure> {
+        Ok(Evaluation {
             theta: method.theta(u),
             training: counts(&training.trials(u, false).map_err(failure)?),
             held_out: counts(&held_out.trials(u, false).map_err(failure)?),
@@ -135,18 +139,18 @@ pub fn tune(config: &Config, problem: &Problem, progress: &Progress) -> Result<O
     };
     let tuned = setting(&last.u, tuned_work)?;
     if tuned.training.reached == 0.0 && end != End::Interrupted {
-        return Err(nowhere(config, &before, &tuned));
+        return Err(no_run_stops(config, &before, &tuned));
     }
 
     let (mut grid, mut grid_points) = (None, 0);
     if end != End::Interrupted {
         let budget = tuned_work.total();
         let task = progress.task("grid search for comparison", budget);
-        let mut team = team(TRAINING, config.starts, interrupt);
+        let mut starts = starts(TRAINING, config.starts, interrupt);
         let tick = |work| task.advance(work);
-        match grid::search(&mut team, &u, first.score, budget, config.seed, tick) {
+        match grid::search(&mut starts, &u, first.score, budget, config.seed, tick) {
             Ok(found) => {
-                grid = Some(setting(&found.u, team.work)?);
+                grid = Some(setting(&found.u, starts.work)?);
                 grid_points = found.points;
             }
             Err(NoTrial::Interrupted) => {}
@@ -179,7 +183,7 @@ pub fn tune(config: &Config, problem: &Problem, progress: &Progress) -> Result<O
     } else {
         end
     };
-    Ok(Outcome {
+    Ok(TuningOutcome {
         problem: problem.name.clone(),
         size: problem.size.clone(),
         method: method.name(),
@@ -197,9 +201,9 @@ pub fn tune(config: &Config, problem: &Problem, progress: &Progress) -> Result<O
     })
 }
 
-/// The stages up to the one that is best on starts that the descent has not seen. At its end it tends to live dangerously: the
-/// quickest values for the starts it knows may be unstable for others.
-fn choose(validation: &mut Team<'_>, mut stages: Vec<Stage>) -> Result<Vec<Stage>, NoTrial> {
+/// Returns the stages up to the one with the lowest score on validation starts. The last values of the descent are the
+/// quickest on the training starts and may be unstable on others.
+fn choose(validation: &mut Starts<'_>, mut stages: Vec<Stage>) -> Result<Vec<Stage>, NoTrial> {
     let (mut best, mut keep) = (f64::INFINITY, stages.len());
     for (i, stage) in stages.iter().enumerate().rev().take(CHOICE) {
         match validation.mean(&stage.u, false) {
@@ -213,8 +217,8 @@ fn choose(validation: &mut Team<'_>, mut stages: Vec<Stage>) -> Result<Vec<Stage
     Ok(stages)
 }
 
-/// No run stops, not even with the tuned values.
-fn nowhere(config: &Config, before: &Setting, tuned: &Setting) -> Failure {
+/// The failure of a tuning in which no run stops, not even with the tuned values.
+fn no_run_stops(config: &TuningConfig, before: &Evaluation, tuned: &Evaluation) -> Failure {
     Failure::NoAnswer(format!(
         "no run reached the tolerance {} within {} iterations, not even tuned ({} = {} at the end, {} untuned); \
          raise --max-steps or --tolerance, or take another --method",
@@ -226,9 +230,9 @@ fn nowhere(config: &Config, before: &Setting, tuned: &Setting) -> Failure {
     ))
 }
 
-/// θ, and where there is one per variable, the geometric mean of all.
-fn summary(method: Method, u: &[f64]) -> Vec<f64> {
-    if method == Method::Preconditioned {
+/// Returns θ, or its geometric mean where there is one entry per variable.
+fn summary(method: TunedMethod, u: &[f64]) -> Vec<f64> {
+    if method == TunedMethod::Preconditioned {
         vec![libm::exp(u.iter().sum::<f64>() / u.len().max(1) as f64)]
     } else {
         method.theta(u)

@@ -1,4 +1,4 @@
-//! What tuning has found.
+//! The result of a tuning.
 
 use serde::Serialize;
 
@@ -6,20 +6,20 @@ use super::config::Criterion;
 use super::descent::End;
 use super::trial::{Trial, Work};
 
-/// How many iterations some runs took.
+/// Iteration counts of several runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Counts {
-    /// N for every starting point; none where the limit came first.
+    /// N for every starting point; none if the limit came first.
     pub steps: Vec<Option<usize>>,
-    /// The middle one, the larger of two; none if it is beyond the limit.
+    /// The upper median; none if it is beyond the limit.
     pub median: Option<usize>,
     /// The largest; none if it is beyond the limit.
     pub worst: Option<usize>,
     /// The share of runs that met the tolerance.
     pub reached: f64,
-    /// The mean, where runs that did not stop are counted by extrapolation (the geometric mean of N + 1, less one).
+    /// The geometric mean of N + 1, less one. Runs that did not stop count by extrapolation.
     pub mean: f64,
-    /// The largest value at the end of a run of what is held against the tolerance.
+    /// The largest final value of the quantity that is compared with the tolerance.
     pub residual: f64,
 }
 
@@ -44,20 +44,20 @@ impl Counts {
     }
 }
 
-/// Hyperparameters and what they achieve.
+/// Hyperparameters with their iteration counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Setting {
-    /// In the order of the method; `preconditioned` has one per variable.
+pub struct Evaluation {
+    /// The hyperparameters in the order of the method; `preconditioned` has one per variable.
     pub theta: Vec<f64>,
-    /// On the starts that were tuned on.
+    /// Counts on the training starts.
     pub training: Counts,
-    /// On starts that had no part in it.
+    /// Counts on the held-out starts.
     pub held_out: Counts,
-    /// What it took to find them.
+    /// Evaluations spent on finding them.
     pub work: Work,
 }
 
-/// A point on the way.
+/// One round of the descent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Round {
     /// 0 is the start.
@@ -66,18 +66,18 @@ pub struct Round {
     pub theta: Vec<f64>,
     /// The mean over the training starts, as in [`Counts::mean`].
     pub training: f64,
-    /// The median over the held-out starts, where it was looked at and is within the limit.
+    /// The median over the held-out starts, if it was evaluated and is within the limit.
     pub held_out: Option<usize>,
-    /// Evaluations spent until here.
+    /// Evaluations spent up to this round.
     pub work: Work,
 }
 
-/// The result.
+/// The result of a tuning.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct TuningOutcome {
     /// The name of the problem.
     pub problem: String,
-    /// Its size in words.
+    /// The size of the problem as text.
     pub size: String,
     /// The name of the method.
     pub method: &'static str,
@@ -85,22 +85,22 @@ pub struct Outcome {
     pub parameters: &'static [&'static str],
     /// The name of the criterion.
     pub criterion: &'static str,
-    /// Where runs stop.
+    /// The value at which runs stop.
     pub tolerance: f64,
-    /// Where they are given up.
+    /// The iteration limit of a run.
     pub max_steps: usize,
     /// The seed of the starting points.
     pub seed: u64,
-    /// The textbook's values, or those asked for.
-    pub before: Setting,
-    /// The tuned ones.
-    pub tuned: Setting,
-    /// What a grid search finds with the same number of evaluations; none after Ctrl-C.
-    pub grid: Option<Setting>,
-    /// The points that it tried.
+    /// The initial values: the textbook's, or those of the configuration.
+    pub before: Evaluation,
+    /// The tuned values.
+    pub tuned: Evaluation,
+    /// The best values of a grid search with the same number of evaluations; none after an interrupt.
+    pub grid: Option<Evaluation>,
+    /// Points of the grid search.
     pub grid_points: usize,
-    /// The way from `before` to `tuned`.
+    /// The rounds from `before` to `tuned`.
     pub rounds: Vec<Round>,
-    /// Why it ended there.
+    /// The reason for the end of the descent.
     pub end: End,
 }

@@ -1,4 +1,4 @@
-//! What is to be solved: an objective, where runs start, and how steep it gets.
+//! Problems for tuning: an objective, a distribution of starting points and a Lipschitz constant.
 
 use dst_core::Objective;
 
@@ -11,12 +11,12 @@ use crate::random::{bits, normals};
 
 /// Variables and reflections of the built-in quadratic.
 const QUADRATIC: (usize, usize) = (100, 8);
-/// The start of everybody who ever ran on Rosenbrock's function.
+/// The usual start on Rosenbrock's function.
 const ROSENBROCK: [f64; 2] = [-1.2, 1.0];
 
-/// The problems there are.
+/// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProblemKind {
     /// ½xᵀQx in 100 variables, eigenvalues from 0.1 to 10.
     Quadratic,
     /// Logistic regression on a data set.
@@ -27,11 +27,11 @@ pub enum Kind {
     Rosenbrock,
 }
 
-impl Kind {
-    /// All of them.
+impl ProblemKind {
+    /// Every kind.
     pub const ALL: [Self; 4] = [Self::Quadratic, Self::Logistic, Self::Svm, Self::Rosenbrock];
 
-    /// As the command line knows it.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Quadratic => "quadratic",
@@ -41,33 +41,33 @@ impl Kind {
         }
     }
 
-    /// Is it made from a data set?
+    /// True if the problem is made from a data set.
     pub fn wants_data(self) -> bool {
         matches!(self, Self::Logistic | Self::Svm)
     }
 }
 
 /// A problem to tune a method on. Runs start at `centre` + `spread`·normal numbers.
-pub struct Problem {
+pub struct TuningProblem {
     /// One word for file names and headings.
     pub name: String,
-    /// Its size as people write it: `1605 × 120`.
+    /// The size as text: `1605 × 120`.
     pub size: String,
     /// f
     pub objective: Box<dyn Objective<f64> + Send + Sync>,
-    /// The middle of the starting points.
+    /// The mean of the starting points.
     pub centre: Vec<f64>,
-    /// Their standard deviation.
+    /// The standard deviation of the starting points.
     pub spread: f64,
-    /// L, so that 1/L is the textbook's step: a bound on the curvature, or that at the centre.
+    /// L: a bound on the curvature, or the curvature at the centre. The textbook's step is 1/L.
     pub lipschitz: f64,
 }
 
-impl Problem {
-    /// A built-in problem; the two that want data get a synthetic set of the size of a1a. The error is one sentence.
-    pub fn built_in(kind: Kind, regularisation: f64, seed: u64) -> Result<Self, String> {
+impl TuningProblem {
+    /// Makes a built-in problem. Kinds that need data get a synthetic set of the size of a1a. The error is one sentence.
+    pub fn built_in(kind: ProblemKind, regularisation: f64, seed: u64) -> Result<Self, String> {
         Ok(match kind {
-            Kind::Quadratic => {
+            ProblemKind::Quadratic => {
                 let (dim, reflections) = QUADRATIC;
                 Self {
                     name: kind.name().to_owned(),
@@ -78,7 +78,7 @@ impl Problem {
                     lipschitz: quadratic::spectrum(dim).into_iter().fold(0.0, f64::max),
                 }
             }
-            Kind::Rosenbrock => {
+            ProblemKind::Rosenbrock => {
                 let centre = ROSENBROCK.to_vec();
                 let objective = Rosenbrock { dim: centre.len() };
                 Self {
@@ -90,16 +90,16 @@ impl Problem {
                     spread: 0.1,
                 }
             }
-            Kind::Logistic | Kind::Svm => {
+            ProblemKind::Logistic | ProblemKind::Svm => {
                 let examples = synthetic(Shape::A1A, seed);
                 Self::on_data(kind, "synthetic", examples, regularisation)?
             }
         })
     }
 
-    /// Logistic regression or the smooth SVM on these examples. The error is one sentence.
+    /// Makes logistic regression or the smooth SVM on these examples. The error is one sentence.
     pub fn on_data(
-        kind: Kind,
+        kind: ProblemKind,
         name: &str,
         examples: Examples,
         regularisation: f64,
@@ -107,17 +107,17 @@ impl Problem {
         let margins = Margins::new(examples).map_err(|error| format!("{name}: {error}"))?;
         let (rows, dim) = (margins.rows(), margins.dim());
         let (objective, lipschitz): (Box<dyn Objective<f64> + Send + Sync>, f64) = match kind {
-            Kind::Logistic => {
+            ProblemKind::Logistic => {
                 let problem = Logistic::new(margins, regularisation);
                 let lipschitz = problem.lipschitz();
                 (Box::new(problem), lipschitz)
             }
-            Kind::Svm => {
+            ProblemKind::Svm => {
                 let problem = SmoothSvm::new(margins, regularisation);
                 let lipschitz = problem.lipschitz();
                 (Box::new(problem), lipschitz)
             }
-            Kind::Quadratic | Kind::Rosenbrock => {
+            ProblemKind::Quadratic | ProblemKind::Rosenbrock => {
                 return Err(format!("the problem '{}' uses no data set", kind.name()));
             }
         };
@@ -134,7 +134,7 @@ impl Problem {
         })
     }
 
-    /// Starting point number `index` of a stream.
+    /// Returns starting point number `index` of a stream.
     pub fn start(&self, stream: u64, index: usize) -> Vec<f64> {
         let mut x = normals(bits(stream, index as u64), self.centre.len());
         for (x, centre) in x.iter_mut().zip(&self.centre) {
@@ -143,13 +143,13 @@ impl Problem {
         x
     }
 
-    /// min f, from the centre.
+    /// Computes min f, starting from the centre.
     pub fn least(&self) -> f64 {
         minimise(&&*self.objective, &self.centre, 1e-10).f
     }
 }
 
-/// The largest eigenvalue of the Hessian at x, by size.
+/// Computes the eigenvalue of the Hessian at x with the largest modulus.
 fn curvature(objective: &dyn Objective<f64>, x: &[f64]) -> f64 {
     let (mut gradient, mut tape) = (vec![0.0; x.len()], vec![0.0; objective.tape_len()]);
     let mut scratch = vec![0.0; objective.scratch_len()];
@@ -165,18 +165,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_textbook_steps() {
-        let l = |kind| Problem::built_in(kind, 0.0, 1).unwrap().lipschitz;
-        assert!((l(Kind::Quadratic) - 10.0).abs() < 1e-12);
+    fn lipschitz_constants_are_those_computed_by_hand() {
+        let l = |kind| TuningProblem::built_in(kind, 0.0, 1).unwrap().lipschitz;
+        assert!((l(ProblemKind::Quadratic) - 10.0).abs() < 1e-12);
         // 1330 and 200 on the diagonal, 480 beside it.
         let exact = 765.0 + (565.0_f64 * 565.0 + 480.0 * 480.0).sqrt();
-        assert!((l(Kind::Rosenbrock) / exact - 1.0).abs() < 1e-12);
-        assert!((l(Kind::Svm) / l(Kind::Logistic) - 4.0).abs() < 1e-9);
+        assert!((l(ProblemKind::Rosenbrock) / exact - 1.0).abs() < 1e-12);
+        assert!((l(ProblemKind::Svm) / l(ProblemKind::Logistic) - 4.0).abs() < 1e-9);
     }
 
     #[test]
     fn starts_are_spread_around_the_centre() {
-        let problem = Problem::built_in(Kind::Rosenbrock, 0.0, 1).unwrap();
+        let problem = TuningProblem::built_in(ProblemKind::Rosenbrock, 0.0, 1).unwrap();
         let (a, b) = (problem.start(1, 0), problem.start(1, 1));
         assert!(a != b && a == problem.start(1, 0) && a != problem.start(2, 0));
         for (a, centre) in a.iter().zip(&problem.centre) {

@@ -1,31 +1,31 @@
 use super::*;
 use crate::parallel;
 
-fn outcome(config: &Config, problem: &Problem) -> Outcome {
+fn outcome(config: &TuningConfig, problem: &TuningProblem) -> TuningOutcome {
     tune(config, problem, &Progress::hidden()).unwrap()
 }
 
-fn quadratic() -> Problem {
-    Problem::built_in(Kind::Quadratic, 0.0, 1).unwrap()
+fn quadratic() -> TuningProblem {
+    TuningProblem::built_in(ProblemKind::Quadratic, 0.0, 1).unwrap()
 }
 
 /// A small data set, with enough regularisation that every method stops.
-fn small(kind: Kind) -> Problem {
+fn small(kind: ProblemKind) -> TuningProblem {
     let shape = crate::data::Shape {
         rows: 200,
         features: 24,
         groups: 4,
     };
-    Problem::on_data(kind, "small", crate::data::synthetic(shape, 5), 1.0).unwrap()
+    TuningProblem::on_data(kind, "small", crate::data::synthetic(shape, 5), 1.0).unwrap()
 }
 
 /// The mean held-out N with given hyperparameters: what tuning from there begins with.
-fn held_out_with(method: Method, alpha: f64, beta: Option<f64>) -> f64 {
-    let config = Config {
+fn held_out_with(method: TunedMethod, alpha: f64, beta: Option<f64>) -> f64 {
+    let config = TuningConfig {
         alpha: Some(alpha),
         beta,
         rounds: 0,
-        ..Config::new(method)
+        ..TuningConfig::new(method)
     };
     outcome(&config, &quadratic()).before.held_out.mean
 }
@@ -37,11 +37,15 @@ fn known_optimum() {
     let (low, high) = (mu.sqrt(), l.sqrt());
     let beta = ((high - low) / (high + low)).powi(2);
     for (method, alpha, beta) in [
-        (Method::Gd, 2.0 / (l + mu), None),
-        (Method::HeavyBall, 4.0 / (high + low).powi(2), Some(beta)),
+        (TunedMethod::Gd, 2.0 / (l + mu), None),
+        (
+            TunedMethod::HeavyBall,
+            4.0 / (high + low).powi(2),
+            Some(beta),
+        ),
     ] {
         let known = held_out_with(method, alpha, beta);
-        let found = outcome(&Config::new(method), &quadratic());
+        let found = outcome(&TuningConfig::new(method), &quadratic());
         let (before, tuned) = (found.before.held_out.mean, found.tuned.held_out.mean);
         println!("{method:?}: {before} to {tuned}, known {known}");
         assert!(tuned < 1.15 * known, "{method:?}: {tuned} against {known}");
@@ -52,14 +56,14 @@ fn known_optimum() {
 /// Every method gets quicker on starts that it was not tuned on, and the grid spends the same.
 #[test]
 fn held_out_starts_gain() {
-    for kind in [Kind::Logistic, Kind::Svm] {
+    for kind in [ProblemKind::Logistic, ProblemKind::Svm] {
         let problem = small(kind);
-        for method in Method::ALL {
-            let config = Config {
+        for method in TunedMethod::ALL {
+            let config = TuningConfig {
                 tolerance: 1e-3,
                 starts: 8,
                 held_out: 16,
-                ..Config::new(method)
+                ..TuningConfig::new(method)
             };
             let found = outcome(&config, &problem);
             let (before, tuned) = (&found.before.held_out, &found.tuned.held_out);
@@ -93,23 +97,22 @@ fn held_out_starts_gain() {
     }
 }
 
-/// Runs that diverge, with and without overflow, and runs that are much too slow, are brought to stop.
 #[test]
-fn hopeless_starts_are_tuned() {
+fn runs_that_diverge_or_crawl_are_tuned_until_they_stop() {
     for (method, alpha, beta) in [
-        (Method::Gd, 0.25, None),
-        (Method::Gd, 1e6, None),
-        (Method::Gd, 1e-4, None),
-        (Method::HeavyBall, 50.0, Some(0.99)),
-        (Method::HeavyBall, 1e-3, Some(0.5)),
-        (Method::Preconditioned, 1.0, None),
+        (TunedMethod::Gd, 0.25, None),
+        (TunedMethod::Gd, 1e6, None),
+        (TunedMethod::Gd, 1e-4, None),
+        (TunedMethod::HeavyBall, 50.0, Some(0.99)),
+        (TunedMethod::HeavyBall, 1e-3, Some(0.5)),
+        (TunedMethod::Preconditioned, 1.0, None),
     ] {
-        let config = Config {
+        let config = TuningConfig {
             alpha: Some(alpha),
             beta,
             starts: 8,
             held_out: 16,
-            ..Config::new(method)
+            ..TuningConfig::new(method)
         };
         let found = outcome(&config, &quadratic());
         let (before, tuned) = (&found.before.held_out, &found.tuned.held_out);
@@ -120,14 +123,14 @@ fn hopeless_starts_are_tuned() {
 }
 
 #[test]
-fn threads_change_no_bit() {
-    let problem = small(Kind::Logistic);
-    let config = Config {
+fn the_outcome_has_the_same_bits_with_any_threads() {
+    let problem = small(ProblemKind::Logistic);
+    let config = TuningConfig {
         tolerance: 1e-3,
         rounds: 4,
         starts: 5,
         held_out: 7,
-        ..Config::new(Method::Nesterov)
+        ..TuningConfig::new(TunedMethod::Nesterov)
     };
     let with = |count| parallel::with(count, || outcome(&config, &problem)).unwrap();
     let one = with(1);
@@ -138,11 +141,10 @@ fn threads_change_no_bit() {
 }
 
 #[test]
-fn an_interrupt_before_anything_is_known() {
-    let config = Config::new(Method::Gd);
+fn an_interrupt_before_the_first_result_is_a_failure() {
+    let config = TuningConfig::new(TunedMethod::Gd);
     let hidden = Progress::hidden();
     hidden.interrupt().raise();
-    // Before anything is known there is nothing to keep.
     assert_eq!(
         tune(&config, &quadratic(), &hidden),
         Err(Failure::Interrupted)
@@ -150,21 +152,21 @@ fn an_interrupt_before_anything_is_known() {
 }
 
 #[test]
-fn what_has_no_answer_says_why() {
-    let refused = |config: &Config| {
+fn a_failure_names_the_option_to_change() {
+    let refused = |config: &TuningConfig| {
         let result = tune(config, &quadratic(), &Progress::hidden());
         match result {
             Err(Failure::NoAnswer(sentence)) => sentence,
             other => panic!("{other:?}"),
         }
     };
-    let config = Config::new(Method::Gd);
-    let loose = refused(&Config {
+    let config = TuningConfig::new(TunedMethod::Gd);
+    let loose = refused(&TuningConfig {
         tolerance: 1e3,
         ..config.clone()
     });
     assert!(loose.contains("lower --tolerance"), "{loose}");
-    let short = refused(&Config {
+    let short = refused(&TuningConfig {
         max_steps: 3,
         ..config
     });
@@ -172,10 +174,10 @@ fn what_has_no_answer_says_why() {
 }
 
 #[test]
-fn the_picture_is_whole() {
-    let config = Config {
+fn the_figure_is_complete() {
+    let config = TuningConfig {
         rounds: 3,
-        ..Config::new(Method::Gd)
+        ..TuningConfig::new(TunedMethod::Gd)
     };
     let svg = picture(&outcome(&config, &quadratic()));
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));

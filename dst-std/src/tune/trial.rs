@@ -1,4 +1,4 @@
-//! One run from one starting point: how long it took, on a scale that goes on where the run did not stop.
+//! One run from one starting point, with a score that continues beyond the iteration limit.
 //!
 //! The score of a run that stops is ln(1 + N\*), with N\* the interpolated stopping time. A run that meets the limit first
 //! has covered a part of the way from J₀ down to ε. With q = ln(J_K/ε)/ln(J₀/ε) the share of the way that is left after K
@@ -14,15 +14,15 @@ use dst_core::{
     Crossing, Error, Euler, HeapMemory, Iterate, Plan, Progress, Reading, Seeds, Status, System,
 };
 
-use super::Outlook;
+use super::PreparedRun;
 use crate::progress::Interrupt;
 
-/// Steps between two looks at the interrupt flag.
+/// Steps between two polls of the interrupt flag.
 const PATIENCE: usize = 64;
-/// Bytes of checkpoints for one run, at the most.
+/// The largest number of bytes of checkpoints for one run.
 const MEMORY: usize = 64 << 20;
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Trial {
     /// N, if the run stopped.
@@ -33,7 +33,7 @@ pub(super) struct Trial {
     pub(super) score: f64,
     /// The derivative of the score by θ; zero where there is none.
     pub(super) gradient: Vec<f64>,
-    /// What it took.
+    /// Evaluations of the run.
     pub(super) work: Work,
 }
 
@@ -47,29 +47,29 @@ pub struct Work {
 }
 
 impl Work {
-    /// Both together.
+    /// Returns the sum of both.
     pub fn total(self) -> usize {
         self.gradients + self.products
     }
 
-    /// More of it.
+    /// Adds other work to this.
     pub fn add(&mut self, other: Self) {
         self.gradients += other.gradients;
         self.products += other.products;
     }
 }
 
-/// Why there is no trial.
+/// The reason why there is no trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NoTrial {
     /// The tolerance is met at the start.
     AtStart,
     Interrupted,
-    /// The engine refuses; it should not.
+    /// An unexpected error of the engine.
     Engine(Error),
 }
 
-/// φ(q) and φ'(q)
+/// Returns φ(q) and φ'(q).
 fn lateness(q: f64) -> (f64, f64) {
     if q < 0.5 {
         (-libm::log1p(-q), 1.0 / (1.0 - q))
@@ -78,23 +78,23 @@ fn lateness(q: f64) -> (f64, f64) {
     }
 }
 
-/// Runs from this state with these hyperparameters, and differentiates if asked to.
+/// Runs from a state with these hyperparameters, and differentiates if `differentiate` is set.
 pub(super) fn trial(
-    outlook: &Outlook<'_>,
+    prepared: &PreparedRun<'_>,
     theta: &[f64],
     state: &[f64],
     differentiate: bool,
     interrupt: &Interrupt,
 ) -> Result<Trial, NoTrial> {
-    let limit = outlook.max_steps;
+    let limit = prepared.max_steps;
     let plan = Euler::new(1.0)
-        .until(outlook.epsilon)
+        .until(prepared.epsilon)
         .at_most(limit)
         .theta_only();
     let problem = plan
-        .on(outlook.system, theta, state)
+        .on(prepared.system, theta, state)
         .map_err(NoTrial::Engine)?;
-    let mut memory = memory(&plan, outlook.system, differentiate, limit);
+    let mut memory = memory(&plan, prepared.system, differentiate, limit);
     problem.start(&mut memory).map_err(NoTrial::Engine)?;
     let tail_length = (limit / 10).max(1);
     let (mut first, mut tail) = (f64::NAN, Vec::new());
@@ -130,12 +130,12 @@ pub(super) fn trial(
     // The score and its derivative: by N*, or by the mean of ln J over the tail.
     let (score, scale) = if reached {
         tail.clear();
-        let part = (previous - outlook.epsilon) / (previous - criterion);
+        let part = (previous - prepared.epsilon) / (previous - criterion);
         let late = (steps - 1) as f64 + part;
         (libm::log1p(late), 1.0 / (1.0 + late))
     } else {
         // Logarithms of J above its least value.
-        let gap = |j: f64| libm::log((j - outlook.floor) / (outlook.epsilon - outlook.floor));
+        let gap = |j: f64| libm::log((j - prepared.floor) / (prepared.epsilon - prepared.floor));
         let way = gap(first);
         let left = tail.iter().map(|&j| gap(j)).sum::<f64>() / tail.len() as f64;
         let (late, slope) = lateness(left / way);
@@ -158,7 +158,7 @@ pub(super) fn trial(
         let (count, begin) = (tail.len() as f64, limit + 1 - tail.len());
         let in_tail = Seeds::weighted(|step| {
             let j = step.checked_sub(begin).and_then(|i| tail.get(i));
-            Reading::criterion(j.map_or(0.0, |j| 1.0 / (count * (j - outlook.floor))))
+            Reading::criterion(j.map_or(0.0, |j| 1.0 / (count * (j - prepared.floor))))
         });
         let stop = Seeds::stop(Crossing::Interpolated).times(if reached { 1.0 } else { 0.0 });
         sweep(
@@ -173,7 +173,7 @@ pub(super) fn trial(
     Ok(trial)
 }
 
-/// A run that left the finite numbers at this step.
+/// Returns the trial of a run that left the finite numbers at this step.
 fn lost(params: usize, step: usize) -> Trial {
     Trial {
         steps: None,
@@ -187,7 +187,7 @@ fn lost(params: usize, step: usize) -> Trial {
     }
 }
 
-/// Room for all steps with their records, as far as there is memory; without slots for a run without a gradient.
+/// Allocates slots for all steps with their records, within [`MEMORY`]; none for a run without a gradient.
 fn memory<Y: System<f64> + ?Sized>(
     plan: &Plan<f64, Euler<f64>>,
     system: &Y,
@@ -203,7 +203,7 @@ fn memory<Y: System<f64> + ?Sized>(
     HeapMemory::with_records(plan, system, slots)
 }
 
-/// Differentiates a run that is over, and adds `scale` times the gradient to the trial.
+/// Differentiates a finished run and adds `scale` times the gradient to the trial.
 fn sweep<Y, W>(
     problem: dst_core::Problem<'_, f64, Y, Euler<f64>>,
     memory: &mut HeapMemory<f64>,
@@ -245,37 +245,37 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Criterion, Kind, Method, Problem};
+    use super::super::{Criterion, ProblemKind, TunedMethod, TuningProblem};
     use super::*;
 
     fn score(
-        method: Method,
+        method: TunedMethod,
         theta: &[f64],
         max_steps: usize,
         criterion: Criterion,
         differentiate: bool,
     ) -> Trial {
-        let problem = Problem::built_in(Kind::Quadratic, 0.0, 1).unwrap();
+        let problem = TuningProblem::built_in(ProblemKind::Quadratic, 0.0, 1).unwrap();
         let system = method.system(&*problem.objective, criterion.optimality());
         let (epsilon, floor) = criterion.level(1e-4, &problem);
-        let outlook = Outlook {
+        let prepared = PreparedRun {
             system: &*system,
             epsilon,
             floor,
             max_steps,
         };
         let state = method.state(&problem.start(1, 0));
-        trial(&outlook, theta, &state, differentiate, &Interrupt::never()).unwrap()
+        trial(&prepared, theta, &state, differentiate, &Interrupt::never()).unwrap()
     }
 
     /// The gradient of the score against differences of it: where runs stop, and where they do not.
     #[test]
-    fn the_gradient_of_the_score() {
-        for method in Method::ALL {
+    fn the_gradient_of_the_score_agrees_with_differences() {
+        for method in TunedMethod::ALL {
             for max_steps in [2000, 60] {
                 for criterion in Criterion::ALL {
                     let mut theta = method.textbook(10.0, 100);
-                    if method == Method::Adam {
+                    if method == TunedMethod::Adam {
                         theta[0] = 0.1;
                     }
                     let at = score(method, &theta, max_steps, criterion, true);
@@ -303,11 +303,20 @@ mod tests {
     }
 
     #[test]
-    fn the_scale_goes_on_where_runs_do_not_stop() {
+    fn the_score_increases_beyond_the_iteration_limit() {
         // Ever larger steps, ever worse: slow, on the spot, diverging, beyond all numbers.
         let scores: Vec<f64> = [0.19, 0.1999, 0.2, 0.201, 0.3, 1e6]
             .iter()
-            .map(|&alpha| score(Method::Gd, &[alpha], 400, Criterion::GradientMax, false).score)
+            .map(|&alpha| {
+                score(
+                    TunedMethod::Gd,
+                    &[alpha],
+                    400,
+                    Criterion::GradientMax,
+                    false,
+                )
+                .score
+            })
             .collect();
         assert!(scores.windows(2).all(|w| w[0] < w[1]), "{scores:?}");
         assert!(scores[4].is_finite() && scores[5].is_infinite());
@@ -315,9 +324,24 @@ mod tests {
         let (below, above) = (lateness(0.5 - 1e-9), lateness(0.5));
         assert!((below.0 - above.0).abs() < 1e-8 && (below.1 - above.1).abs() < 1e-8);
         // A run that almost made it counts about as much as one that just did.
-        let n = score(Method::Gd, &[0.19], 4000, Criterion::GradientMax, false);
+        let n = score(
+            TunedMethod::Gd,
+            &[0.19],
+            4000,
+            Criterion::GradientMax,
+            false,
+        );
         let n = n.steps.unwrap();
-        let just = |limit| score(Method::Gd, &[0.19], limit, Criterion::GradientMax, false).score;
+        let just = |limit| {
+            score(
+                TunedMethod::Gd,
+                &[0.19],
+                limit,
+                Criterion::GradientMax,
+                false,
+            )
+            .score
+        };
         let (stopped, not) = (just(n), just(n - 1));
         assert!((stopped - not).abs() < 0.05, "{stopped} {not}");
     }

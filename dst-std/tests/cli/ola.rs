@@ -1,7 +1,6 @@
 //! `dst ola`.
 
-use super::scratch::Scratch;
-use super::{dst, json, refusal};
+use crate::support::{Scratch, json, no_result, text, usage};
 
 /// A directory with these files.
 fn folder(name: &str, files: &[(&str, &str)]) -> Scratch {
@@ -15,7 +14,7 @@ fn folder(name: &str, files: &[(&str, &str)]) -> Scratch {
 const SMALL: &str = "+1 1:1 3:1\n-1 2:1 3:1\n+1 1:1\n-1 2:1 # comment\n-1\n";
 
 #[test]
-fn ola_one_run() {
+fn one_run_reports_its_end_and_its_costs() {
     let folder = folder("run", &[("small", SMALL), ("x0.txt", "0\n0 0\n0.5\n")]);
     let data = folder.0.join("small");
     let data = data.to_str().unwrap();
@@ -42,14 +41,12 @@ fn ola_one_run() {
         let small = report["grad_inf"].as_f64().unwrap() < 1e-4;
         assert_eq!(report["converged"], small, "{extra:?}: {report}");
     }
-    // For people: what happened, and that it is said when it went wrong.
-    let output = dst(&["ola", "--data", data, "--method", "gd", "--alpha0", "10"]);
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = text(&["ola", "--data", data, "--method", "gd", "--alpha0", "10"]);
     assert!(text.starts_with("GD on small (5 x 4): DIVERGED"), "{text}");
 }
 
 #[test]
-fn ola_compares_and_writes_its_files_whole() {
+fn the_comparison_writes_its_figures_and_tables() {
     let folder = folder("compare", &[("small", SMALL)]);
     let (data, out) = (folder.0.join("small"), folder.0.join("out"));
     let (data, out) = (data.to_str().unwrap(), out.to_str().unwrap());
@@ -80,7 +77,7 @@ fn ola_compares_and_writes_its_files_whole() {
 }
 
 #[test]
-fn ola_refuses_what_it_cannot_use() {
+fn bad_input_is_refused_and_nothing_is_written() {
     let bad = "+1 1:1\n-1 2:1\n+1 3:1 0:1\n";
     let folder = folder(
         "refuse",
@@ -92,77 +89,56 @@ fn ola_refuses_what_it_cannot_use() {
             ("steep", "1 1:1e160 2:1\n-1 1:1\n"),
         ],
     );
-    let path = |name: &str| folder.0.join(name).to_str().unwrap().to_owned();
-    let small = path("small");
-    for (arguments, code, words) in [
-        (
-            vec!["--data", &path("bad.txt"), "--method", "adam"],
-            1,
+    let [small, bad, x0, huge, steep, out] =
+        ["small", "bad.txt", "x0.txt", "huge", "steep", "out"].map(|name| folder.path(name));
+    for case in [
+        no_result(
+            &["--data", &bad, "--method", "adam"],
             "bad.txt:3:8: index 0 (LIBSVM indices start at 1)",
         ),
-        (
-            vec!["--data", &path("huge"), "--method", "adam"],
-            1,
+        no_result(
+            &["--data", &huge, "--method", "adam"],
             "needs 32.0 GiB for every vector",
         ),
-        (
-            vec!["--data", &path("steep"), "--method", "adam"],
-            1,
+        no_result(
+            &["--data", &steep, "--method", "adam"],
             "steep: the values are too large; scale the data",
         ),
-        (
-            vec![
-                "--data",
-                &small,
-                "--method",
-                "adam",
-                "--x0",
-                &path("x0.txt"),
-            ],
-            1,
+        no_result(
+            &["--data", &small, "--method", "adam", "--x0", &x0],
             "has 2 numbers, but small has 4 variables",
         ),
-        (
-            vec!["--data", "no-such-set", "--out", &path("out")],
-            1,
+        no_result(
+            &["--data", "no-such-set", "--out", &out],
             "no data set 'no-such-set'",
         ),
-        (
-            vec!["--data", &small, "--alpha0", "0.1"],
-            2,
+        usage(
+            &["--data", &small, "--alpha0", "0.1"],
             "--alpha0 is for one run; say which with --method",
         ),
-        (
-            vec!["--method", "adam", "--eta", "1"],
-            2,
+        usage(
+            &["--method", "adam", "--eta", "1"],
             "--eta does not go with --method adam",
         ),
-        (
-            vec!["--method", "adam", "--out", &path("out")],
-            2,
+        usage(
+            &["--method", "adam", "--out", &out],
             "--out does not go with --method adam",
         ),
-        (
-            vec!["--method", "adam-ola", "--guard", "log", "--window", "3"],
-            2,
+        usage(
+            &["--method", "adam-ola", "--guard", "log", "--window", "3"],
             "--window goes with --guard none",
         ),
-        (vec!["--method", "sgd"], 2, "--method must be one of gd, hb"),
-        (
-            vec!["--method", "adam", "--alpha0", "0"],
-            2,
+        usage(&["--method", "sgd"], "--method must be one of gd, hb"),
+        usage(
+            &["--method", "adam", "--alpha0", "0"],
             "--alpha0 must be a positive number or 1/L, got '0'",
         ),
-        (
-            vec!["--method", "adam", "--tolerance", "-1"],
-            2,
+        usage(
+            &["--method", "adam", "--tolerance", "-1"],
             "--tolerance must be a positive number",
         ),
     ] {
-        let arguments: Vec<&str> = ["ola"].into_iter().chain(arguments).collect();
-        let (exit, text) = refusal(&arguments);
-        assert_eq!(exit, code, "{arguments:?}: {text}");
-        assert!(text.contains(words), "{arguments:?}: {text}");
+        case.check("ola");
     }
     assert!(!folder.0.join("out").exists());
 }

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::dst;
-use crate::scratch::Scratch;
+use crate::support::{Scratch, dst};
 
 /// Pages whose commands are parsed; those of the first are run too.
 const PAGES: [&str; 6] = [

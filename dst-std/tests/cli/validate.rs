@@ -1,9 +1,9 @@
 //! `dst validate`.
 
-use super::{json, refusal};
+use crate::support::{Scratch, json, no_result, usage};
 
 #[test]
-fn validate_gives_one_object() {
+fn the_json_object_is_complete() {
     let report = json(&[
         "validate", "--dim", "20", "--step", "0.05", "--eps", "1e-2", "--seed", "3", "--json",
     ]);
@@ -60,20 +60,19 @@ fn validate_gives_one_object() {
 }
 
 #[test]
-fn validate_writes_the_gradient_with_all_its_digits() {
-    let file = std::env::temp_dir().join(format!("dst-gradient-{}.txt", std::process::id()));
-    let name = file.to_str().unwrap();
+fn the_gradient_file_has_all_digits() {
+    let scratch = Scratch::new("gradient");
+    let name = scratch.path("gradient.txt");
     let report = json(&[
         "validate",
         "--dim",
         "7",
         "--no-truth",
         "--gradient-out",
-        name,
+        &name,
         "--json",
     ]);
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::remove_file(&file).unwrap();
+    let text = std::fs::read_to_string(&name).unwrap();
     let values: Vec<f64> = text.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(values.len(), 70);
     let norm = values.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -81,55 +80,44 @@ fn validate_writes_the_gradient_with_all_its_digits() {
 }
 
 #[test]
-fn validate_refuses_in_one_sentence() {
-    for (arguments, code, words) in [
-        (
-            &["--dim", "many"][..],
-            2,
+fn bad_values_and_hopeless_runs_are_refused() {
+    for case in [
+        usage(
+            &["--dim", "many"],
             "--dim must be a whole number, got 'many'",
         ),
-        (&["--dim", "1"], 2, "--dim must be at least 2"),
-        (&["--dim", "-5"], 2, "--dim must be at least 2"),
-        (
+        usage(&["--dim", "1"], "--dim must be at least 2"),
+        usage(&["--dim", "-5"], "--dim must be at least 2"),
+        usage(
             &["--step", "-0.1"],
-            2,
             "--step must be a positive number, got '-0.1'",
         ),
-        (&["--eps", "nan"], 2, "--eps must be a positive number"),
-        (&["--basis", "hh0"], 2, "--basis must be haar, or hhM"),
-        (&["--slots", "0"], 2, "--slots must be at least 1, or all"),
-        (
+        usage(&["--eps", "nan"], "--eps must be a positive number"),
+        usage(&["--basis", "hh0"], "--basis must be haar, or hhM"),
+        usage(&["--slots", "0"], "--slots must be at least 1, or all"),
+        usage(
             &["--integrator", "leapfrog"],
-            2,
-            "--integrator must be euler, heun or rk4",
+            "--integrator must be one of euler, heun, rk4",
         ),
-        (&["--crossing", "none"], 2, "--crossing must be paper"),
-        (&["--rtol", "0"], 2, "--rtol must be from"),
-        (&["--threads", "0"], 2, "--threads must be at least 1"),
-        (
+        usage(&["--crossing", "none"], "--crossing must be one of paper"),
+        usage(&["--rtol", "0"], "--rtol must be from"),
+        usage(&["--threads", "0"], "--threads must be at least 1"),
+        no_result(
             &["--dim", "10000000"],
-            1,
             "a dense 10000000 × 10000000 matrix needs 364 TiB",
         ),
-        (
+        no_result(
             &["--dim", "100000000000", "--basis", "hh8"],
-            1,
             "use a smaller --dim",
         ),
-        (&["--dim", "20", "--eps", "1e9"], 1, "lower --eps"),
-        (&["--dim", "20", "--step", "3"], 1, "lower --step"),
-        (&["--dim", "20", "--max-steps", "5"], 1, "within 5 steps"),
-        (
+        no_result(&["--dim", "20", "--eps", "1e9"], "lower --eps"),
+        no_result(&["--dim", "20", "--step", "3"], "lower --step"),
+        no_result(&["--dim", "20", "--max-steps", "5"], "within 5 steps"),
+        no_result(
             &["--dim", "20", "--gradient-out", "/no/such/folder/g.txt"],
-            1,
             "--gradient-out '/no/such/folder/g.txt' cannot be written: no such file or directory",
         ),
     ] {
-        let all: Vec<&str> = ["validate"].iter().chain(arguments).copied().collect();
-        let (found, text) = refusal(&all);
-        assert!(
-            found == code && text.contains(words),
-            "{arguments:?}: {found} {text}"
-        );
+        case.check("validate");
     }
 }

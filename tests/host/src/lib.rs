@@ -40,7 +40,7 @@ impl Criterion<f64> for FourthPowers {
 
 /// Gradient, copied out of its memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct StopGradient {
     /// N
     pub steps: usize,
     /// Interpolated N*.
@@ -55,7 +55,7 @@ pub struct Answer {
     pub epsilon: f64,
 }
 
-impl From<Sensitivity<'_, f64>> for Answer {
+impl From<Sensitivity<'_, f64>> for StopGradient {
     fn from(s: Sensitivity<'_, f64>) -> Self {
         Self {
             steps: s.steps,
@@ -79,7 +79,7 @@ pub fn answer<I: Integrator<f64>, Y: System<f64>>(
     theta: &[f64],
     x0: &[f64],
     slots: usize,
-) -> Answer {
+) -> StopGradient {
     let mut memory = HeapMemory::new(&plan, system, slots);
     plan.sensitivity(system, theta, x0, &mut memory)
         .unwrap()

@@ -3,7 +3,7 @@
 use dst_core::system::Derived;
 use dst_core::{Crossing, Euler, Formula, HeapMemory, Map, Memory, Mode, Status, formula};
 use dst_models::{Close, Figure1, Pendulum, QuadraticInTime};
-use dst_tests::{Answer, Falls, Steps, answer};
+use dst_tests::{Falls, Steps, StopGradient, answer};
 
 /// Compares a map with both equivalent flows, for every crossing and both modes.
 #[track_caller]
@@ -29,7 +29,7 @@ fn check<F: Formula<f64, D, P> + Copy, const D: usize, const P: usize>(
             let unit = answer(plan.crossing(crossing).mode(mode), &fall, theta, x0, 4);
             let plan = Euler::new(h).until(epsilon);
             let timed = answer(plan.crossing(crossing).mode(mode), &flow, theta, x0, 4);
-            let close = |what: &str, theirs: &Answer, unit: f64| {
+            let close = |what: &str, theirs: &StopGradient, unit: f64| {
                 let what = format!("{name}: {crossing:?}, {mode:?}, {what}");
                 assert_eq!(ours.steps, theirs.steps, "{what}");
                 let size = |v: &[f64]| v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));

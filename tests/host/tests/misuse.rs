@@ -6,10 +6,10 @@ use dst_core::methods::{Constant, Decrease, GradientFlow, Projected};
 use dst_core::solve::{Borrowed, Cursor};
 use dst_core::system::Derived;
 use dst_core::{
-    Argument, Bar, Cost, Crossing, Dims, Error, Euler, HeapMemory, Map, Memory, Mode, Point,
-    Progress, Reading, Rk4, Seed, Seeds, Status, SymplecticEuler, System, formula,
+    Argument, Cost, Crossing, Error, Euler, HeapMemory, Map, Memory, Mode, Progress, Reading, Rk4,
+    Seeds, Status, SymplecticEuler, formula,
 };
-use dst_models::{BouncingBall, Countdown, Decay, Figure1, Quadratic};
+use dst_models::{BouncingBall, Countdown, Decay, Figure1, Opaque, Quadratic};
 
 type Small = Memory<f64, 2, 1, 4>;
 
@@ -248,41 +248,6 @@ fn symplectic_needs_pairs() {
         )
         .is_ok()
     );
-}
-
-/// System without derivatives.
-struct Opaque(Cost);
-
-impl System<f64> for Opaque {
-    fn dims(&self) -> Dims {
-        Dims::new(1, 0)
-    }
-    fn rate(
-        &self,
-        at: Point<'_, f64>,
-        rate: &mut [f64],
-        _: &mut [f64],
-        _: &mut [f64],
-    ) -> Reading<f64> {
-        rate[0] = at.x[0];
-        Reading {
-            criterion: at.x[0],
-            loss: 0.0,
-        }
-    }
-    fn pullback(
-        &self,
-        _: Point<'_, f64>,
-        _: &[f64],
-        seed: Seed<'_, f64>,
-        bar: Bar<'_, f64>,
-        _: &mut [f64],
-    ) {
-        bar.x[0] += seed.rate[0] + seed.criterion;
-    }
-    fn cost(&self) -> Cost {
-        self.0
-    }
 }
 
 #[test]

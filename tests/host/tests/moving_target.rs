@@ -10,7 +10,7 @@ use dst_core::{
     Scalar, SymplecticEuler, System, formula,
 };
 use dst_models::{Close, relative_distance};
-use dst_tests::{Answer, Steps, answer, differences};
+use dst_tests::{Steps, StopGradient, answer, differences};
 
 #[derive(Clone, Copy, Debug)]
 struct Tracking;
@@ -122,7 +122,7 @@ fn agrees<I: Integrator<f64>, Y: System<f64>>(
 ) {
     let h = plan.integrator().step_size();
     let (by_theta, by_x0) = differences(plan, system, theta, x0, 1e-5);
-    let numbers = |a: &Answer| [a.theta.clone(), a.x0.clone()].concat();
+    let numbers = |a: &StopGradient| [a.theta.clone(), a.x0.clone()].concat();
     for crossing in Crossing::ALL {
         let plan = plan.crossing(crossing);
         let adjoint = answer(plan.mode(Mode::Adjoint), system, theta, x0, 3);
@@ -252,7 +252,7 @@ fn a_custom_criterion_may_move() {
             let plan = tracked(Rk4::new(0.03), 1e-2).crossing(crossing).mode(mode);
             let apart = answer(plan, &pair, &[THETA], &[X0], 4);
             let whole = answer(plan, &tracking(), &[THETA], &[X0], 4);
-            let numbers = |a: &Answer| [a.time, a.theta[0], a.x0[0], a.epsilon];
+            let numbers = |a: &StopGradient| [a.time, a.theta[0], a.x0[0], a.epsilon];
             Close::relative(1e-12).assert(crossing.name(), &numbers(&apart), &numbers(&whole));
         }
     }

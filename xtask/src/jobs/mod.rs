@@ -10,6 +10,7 @@ pub(crate) mod clean_clone;
 mod clippy;
 pub(crate) mod compare;
 pub(crate) mod cross;
+mod data_sets;
 mod docs;
 pub(crate) mod examples;
 mod fmt;
@@ -62,6 +63,7 @@ pub(crate) const HOST: &[Job] = &[
     job("clippy features", clippy::features),
     job("docs", docs::run),
     job("tests", host::tests),
+    noted("data sets", data_sets::run),
     job("doctests", host::doctests),
     noted("examples", examples::run),
     job("overhead", overhead::run),

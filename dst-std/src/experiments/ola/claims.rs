@@ -1,10 +1,10 @@
-//! The claims and their verdicts.
+//! The claims of the experiment and their verdicts.
 
-use super::{Comparison, Run, better};
+use crate::ola::{OlaRun, SvmComparison};
 use crate::report::{Section, Verdict};
 
-/// Iterations, or the gap.
-pub(super) fn outcome(comparison: &Comparison, run: &Run) -> String {
+/// Returns the iterations of a run, or its gap where it did not converge.
+pub(super) fn outcome(comparison: &SvmComparison, run: &OlaRun) -> String {
     let star = if run.diverged { "*" } else { "" };
     if run.converged {
         run.iterations.to_string()
@@ -13,40 +13,27 @@ pub(super) fn outcome(comparison: &Comparison, run: &Run) -> String {
     }
 }
 
-fn named(all: &[Comparison], tell: impl Fn(&Comparison) -> Option<String>) -> String {
+fn named(all: &[SvmComparison], tell: impl Fn(&SvmComparison) -> Option<String>) -> String {
     let told = all
         .iter()
         .filter_map(|c| Some(format!("{} {}", c.name, tell(c)?)));
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// Yes everywhere, somewhere, or nowhere.
-fn verdict(all: &[Comparison], holds: impl Fn(&Comparison) -> bool) -> Verdict {
+/// Returns the verdict over all data sets.
+fn verdict(all: &[SvmComparison], holds: impl Fn(&SvmComparison) -> bool) -> Verdict {
     Verdict::of_all(all.iter().map(holds))
 }
 
-/// The runs of a method.
-pub(super) fn of<'c>(comparison: &'c Comparison, name: &str) -> impl Iterator<Item = &'c Run> {
-    let name = name.to_owned();
-    comparison
-        .runs
-        .iter()
-        .filter(move |run| run.method.name() == name)
-}
-
-fn beats(a: &Run, b: &Run) -> bool {
-    better(a, b).is_lt()
-}
-
-/// What the paper says, what we say, and what was measured.
-pub(super) fn claims(section: &mut Section, all: &[Comparison]) {
-    let best_baseline = |c: &Comparison| {
+/// Adds the claims of the paper and ours, each with its measurement.
+pub(super) fn claims(section: &mut Section, all: &[SvmComparison]) {
+    let best_baseline = |c: &SvmComparison| {
         let runs = c.runs.iter().filter(|run| run.method.is_baseline());
-        runs.min_by(|a, b| better(a, b)).cloned()
+        runs.min_by(|a, b| a.order(b)).cloned()
     };
-    let wins = |c: &Comparison, name: &str| {
+    let wins = |c: &SvmComparison, name: &str| {
         let (ours, theirs) = (c.best(name), best_baseline(c));
-        matches!((ours, theirs), (Some(ours), Some(theirs)) if beats(ours, &theirs))
+        matches!((ours, theirs), (Some(ours), Some(theirs)) if ours.beats(&theirs))
     };
     section.claim(
         "Adam-OLA outperforms the baselines on every data set (the paper), each with its best setting.",
@@ -62,22 +49,22 @@ pub(super) fn claims(section: &mut Section, all: &[Comparison]) {
         verdict(all, |c| wins(c, "Adam-OLA")),
         "iterations, or the gap at the end where the tolerance is not reached",
     );
-    let adam = |c: &Comparison| c.best("Adam").cloned();
+    let adam = |c: &SvmComparison| c.best("Adam").cloned();
     section.claim(
         "Adam-OLA beats Adam, each with its best learning rate to start with.",
         named(all, |c| {
             Some(format!("{} against {}", outcome(c, c.best("Adam-OLA")?), outcome(c, &adam(c)?)))
         }),
         verdict(all, |c| {
-            matches!((c.best("Adam-OLA"), adam(c)), (Some(ours), Some(adam)) if beats(ours, &adam))
+            matches!((c.best("Adam-OLA"), adam(c)), (Some(ours), Some(adam)) if ours.beats(&adam))
         }),
         "the learning rate is chosen from the same grid for both",
     );
-    let diverged = |c: &Comparison, name: &str| of(c, name).filter(|run| run.diverged).count();
+    let diverged = |c: &SvmComparison, name: &str| c.of(name).filter(|run| run.diverged).count();
     section.claim(
         "Adapting α makes the literal algorithm indifferent to α₀: it is stable for every α₀ of the grid.",
         named(all, |c| {
-            Some(format!("{} of {} diverge", diverged(c, "Adam-OLA"), of(c, "Adam-OLA").count()))
+            Some(format!("{} of {} diverge", diverged(c, "Adam-OLA"), c.of("Adam-OLA").count()))
         }),
         verdict(all, |c| diverged(c, "Adam-OLA") == 0),
         "S is unbounded where f hardly falls: α becomes negative, f rises, and the trigger never fires again",
@@ -85,42 +72,45 @@ pub(super) fn claims(section: &mut Section, all: &[Comparison]) {
     section.claim(
         "G-OLA (ours, one setting) stays finite and lowers f from every α₀ of the grid.",
         named(all, |c| {
-            let worst = of(c, "G-OLA").max_by(|a, b| better(a, b))?;
+            let worst = c.of("G-OLA").max_by(|a, b| a.order(b))?;
             Some(format!("worst {}", outcome(c, worst)))
         }),
         verdict(all, |c| {
-            of(c, "G-OLA").all(|run| !run.diverged && run.f < c.f0)
+            c.of("G-OLA").all(|run| !run.diverged && run.f < c.f0)
         }),
         "a clipped step of ln α cannot overshoot below zero",
     );
     section.claim(
         "G-OLA beats the best-tuned Adam from every α₀ of the grid.",
         named(all, |c| {
-            let wins = of(c, "G-OLA").filter(|run| adam(c).is_some_and(|adam| beats(run, &adam)));
-            Some(format!("{} of {}", wins.count(), of(c, "G-OLA").count()))
+            let wins = c
+                .of("G-OLA")
+                .filter(|run| adam(c).is_some_and(|adam| run.beats(&adam)));
+            Some(format!("{} of {}", wins.count(), c.of("G-OLA").count()))
         }),
         verdict(all, |c| {
-            of(c, "G-OLA").all(|run| adam(c).is_some_and(|adam| beats(run, &adam)))
+            c.of("G-OLA")
+                .all(|run| adam(c).is_some_and(|adam| run.beats(&adam)))
         }),
         "one learning rate for all coordinates can only do so much",
     );
     section.claim(
         "N-OLA (ours, one setting) beats the best-tuned Adam from every α₀ of the grid, in iterations.",
         named(all, |c| {
-            let worst = of(c, "N-OLA").max_by(|a, b| better(a, b))?;
+            let worst = c.of("N-OLA").max_by(|a, b| a.order(b))?;
             Some(format!("worst {} against {}", outcome(c, worst), outcome(c, &adam(c)?)))
         }),
-        verdict(all, |c| of(c, "N-OLA").all(|run| adam(c).is_some_and(|adam| beats(run, &adam)))),
+        verdict(all, |c| c.of("N-OLA").all(|run| adam(c).is_some_and(|adam| run.beats(&adam)))),
         "a Newton step on three parameters; in effect preconditioned nonlinear conjugate gradients",
     );
     section.claim(
         "N-OLA beats the best-tuned Adam at equal cost too, a Hessian-vector product counted as a gradient.",
         named(all, |c| {
-            let wins = of(c, "N-OLA").filter(|run| adam(c).is_some_and(|adam| beats_at_cost(run, &adam)));
-            Some(format!("{} of {}", wins.count(), of(c, "N-OLA").count()))
+            let wins = c.of("N-OLA").filter(|run| adam(c).is_some_and(|adam| beats_at_cost(run, &adam)));
+            Some(format!("{} of {}", wins.count(), c.of("N-OLA").count()))
         }),
         verdict(all, |c| {
-            of(c, "N-OLA").all(|run| adam(c).is_some_and(|adam| beats_at_cost(run, &adam)))
+            c.of("N-OLA").all(|run| adam(c).is_some_and(|adam| beats_at_cost(run, &adam)))
         }),
         "three evaluations per iteration instead of one",
     );
@@ -134,15 +124,15 @@ pub(super) fn claims(section: &mut Section, all: &[Comparison]) {
                 Some(format!("{} against {}", outcome(c, c.best(&window)?), outcome(c, c.best("Adam-OLA")?)))
             }),
             verdict(all, |c| {
-                matches!((c.best(&window), c.best("Adam-OLA")), (Some(w), Some(one)) if beats(w, one))
+                matches!((c.best(&window), c.best("Adam-OLA")), (Some(w), Some(one)) if w.beats(one))
             }),
             "the same trigger, the same parameters; the sensitivity is exact through the window",
         );
     }
 }
 
-/// Three evaluations for each of Adam's: as many iterations as Adam's evaluations pay for.
-fn beats_at_cost(ours: &Run, adam: &Run) -> bool {
+/// True if our run beats Adam within the evaluations that Adam used.
+fn beats_at_cost(ours: &OlaRun, adam: &OlaRun) -> bool {
     let total = ours.evaluations + ours.hessian_products;
     if adam.converged {
         return ours.converged && total < adam.evaluations;

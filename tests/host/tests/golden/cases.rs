@@ -9,7 +9,7 @@ use dst_tests::{RandomSystem, Steps};
 
 use crate::book::{Book, Line, Number};
 use crate::engine::{
-    Adam, Adapted, Answer, Constant, Crossing, Derived, Driven, Euler, Exponential, Formula,
+    Adam, Adapted, Constant, Crossing, Derived, Driven, Euler, Exponential, Formula, GoldenRun,
     GradientFlow, HeavyBall, Heun, Integrator, Loss, Map, Mode, Nesterov, Objective, Ola,
     Optimality, Preconditioned, Projected, Request, Rk4, Scalar, Spiral, Standing, Stop,
     SymplecticEuler, System, adapt, admm, decrease, forward, momentum, solve, tuner,
@@ -45,10 +45,10 @@ fn lit<S: Scalar, const N: usize>(values: [f64; N]) -> [S; N] {
 }
 
 /// Problem that is complete except for the request.
-type Ask<'a, S> = &'a dyn Fn(&Request) -> Result<Answer<S>, String>;
+type Ask<'a, S> = &'a dyn Fn(&Request) -> Result<GoldenRun<S>, String>;
 
 /// Case with all fields of an answer except the final state and the evaluations.
-fn line<S: Real>(name: &str, answer: &Result<Answer<S>, String>) -> Line {
+fn line<S: Real>(name: &str, answer: &Result<GoldenRun<S>, String>) -> Line {
     let line = Line::new(name);
     match answer {
         Err(error) => line.word("error", &error),
@@ -75,14 +75,14 @@ fn line<S: Real>(name: &str, answer: &Result<Answer<S>, String>) -> Line {
 }
 
 /// Adds the final state to the case.
-fn end<S: Real>(line: Line, answer: &Result<Answer<S>, String>) -> Line {
+fn end<S: Real>(line: Line, answer: &Result<GoldenRun<S>, String>) -> Line {
     match answer {
         Err(_) => line,
         Ok(answer) => line.numbers("x", &answer.state),
     }
 }
 
-fn text<S: Real>(answer: &Result<Answer<S>, String>) -> String {
+fn text<S: Real>(answer: &Result<GoldenRun<S>, String>) -> String {
     format!("{:?}", end(line("", answer), answer))
 }
 

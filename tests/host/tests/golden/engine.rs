@@ -100,7 +100,7 @@ pub(crate) struct Stop<S> {
 
 /// Result of a differentiated run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answer<S> {
+pub(crate) struct GoldenRun<S> {
     /// N
     pub(crate) steps: usize,
     /// `None` if the stopping time is not part of the objective.
@@ -135,7 +135,7 @@ pub(crate) fn solve<S, I, Y>(
     theta: &[S],
     x0: &[S],
     request: &Request,
-) -> Result<Answer<S>, String>
+) -> Result<GoldenRun<S>, String>
 where
     S: Scalar,
     I: Integrator<S>,
@@ -170,7 +170,7 @@ fn differentiate<S, I>(
     theta: &[S],
     x0: &[S],
     request: &Request,
-) -> Result<Answer<S>, Error>
+) -> Result<GoldenRun<S>, Error>
 where
     S: Scalar,
     I: Integrator<S>,
@@ -196,9 +196,9 @@ where
     Ok(answer(&problem.gradient(&memory)?))
 }
 
-fn answer<S: Scalar>(found: &Gradient<'_, S>) -> Answer<S> {
+fn answer<S: Scalar>(found: &Gradient<'_, S>) -> GoldenRun<S> {
     let work = found.evaluations;
-    Answer {
+    GoldenRun {
         steps: found.steps,
         stop: found.stop.map(|stop| Stop {
             time: stop.time,
@@ -296,7 +296,7 @@ pub(crate) fn admm<S: Scalar>(
     knobs: &[S],
     switches: &[usize],
     request: &Request,
-) -> Result<Answer<S>, String> {
+) -> Result<GoldenRun<S>, String> {
     let shape = shape(program);
     let qp = Qp::new(shape, &program.columns).map_err(name)?;
     let mut inverses = vec![S::ZERO; (switches.len() + 1) * shape.inverse_entries()];
@@ -360,7 +360,7 @@ pub(crate) fn momentum<S: Scalar>(
     program: &Program<S>,
     theta: &[S],
     request: &Request,
-) -> Result<Answer<S>, String> {
+) -> Result<GoldenRun<S>, String> {
     let (shape, instance) = (shape(program), instance(program));
     let system = ProjectedMomentum::new(shape, &program.hessian, instance, tolerance());
     let system = system.map_err(name)?;
@@ -376,7 +376,7 @@ pub(crate) fn decrease<S: Scalar, Y: System<S>>(
     theta: &[S],
     x0: &[S],
     request: &Request,
-) -> Result<Answer<S>, String> {
+) -> Result<GoldenRun<S>, String> {
     let system = Decrease::new(inner, h);
     // Time in units of steps of length h.
     let mut answer = solve(Map, epsilon, &system, theta, x0, request)?;

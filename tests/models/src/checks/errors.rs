@@ -3,14 +3,11 @@
 use dst_core::checkpoint::{Mark, Slots, Store, StoreFault};
 use dst_core::solve::{Borrowed, Cursor};
 use dst_core::system::Derived;
-use dst_core::{
-    Argument, Bar, Cost, Crossing, Dims, Error, Euler, Mode, Plan, Point, Reading, Rk4, Scalar,
-    Seed, SymplecticEuler, System,
-};
+use dst_core::{Argument, Cost, Crossing, Error, Euler, Mode, Plan, Rk4, Scalar, SymplecticEuler};
 
 use super::outcome::Outcome;
 use super::setup::{gradient, gradient_in, lit};
-use crate::{Decay, Figure1};
+use crate::{Decay, Figure1, Opaque};
 
 fn flow() -> Derived<Figure1, 2, 1> {
     Derived::new(Figure1)
@@ -114,28 +111,6 @@ pub(super) fn flat_crossing<S: Scalar>(out: &mut Outcome) {
         .crossing(Crossing::Slope);
     let found = gradient(plan, &bounce, &[S::ONE], &[S::from_f64(0.8)], 3);
     out.error("rising", found, Error::FlatCrossing { step: 1 });
-}
-
-/// x′ = −x with declared derivatives only.
-struct Opaque(Cost);
-
-impl<S: Scalar> System<S> for Opaque {
-    fn dims(&self) -> Dims {
-        Dims::new(1, 0)
-    }
-    fn rate(&self, at: Point<'_, S>, rate: &mut [S], _: &mut [S], _: &mut [S]) -> Reading<S> {
-        rate[0] = at.x[0];
-        Reading {
-            criterion: at.x[0],
-            loss: S::ZERO,
-        }
-    }
-    fn pullback(&self, _: Point<'_, S>, _: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, _: &mut [S]) {
-        bar.x[0] += seed.rate[0] + seed.criterion;
-    }
-    fn cost(&self) -> Cost {
-        self.0
-    }
 }
 
 pub(super) fn missing_derivatives<S: Scalar>(out: &mut Outcome) {

@@ -6,7 +6,7 @@ use dst_core::system::Derived;
 use dst_core::{Error, Euler, Mode, Scalar};
 
 use super::outcome::Outcome;
-use super::setup::{Answer, gradient, lit};
+use super::setup::{FixedGradient, gradient, lit};
 use crate::{Figure1, Poison, Poisoned};
 
 #[inline(never)]
@@ -15,7 +15,7 @@ fn attempt<S: Scalar>(
     value: S,
     after: usize,
     mode: Mode,
-) -> Result<Answer<S>, Error> {
+) -> Result<FixedGradient<S>, Error> {
     let system = Poisoned {
         inner: Derived::<_, 2, 1>::new(Figure1),
         poison,

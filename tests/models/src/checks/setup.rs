@@ -22,7 +22,7 @@ pub(super) fn with_slots<S: Scalar>(room: &mut Room<S>, slots: usize) -> Borrowe
 
 /// Gradient of the stopping time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer<S> {
+pub(super) struct FixedGradient<S> {
     pub(super) steps: usize,
     pub(super) time: S,
     pub(super) star: S,
@@ -31,7 +31,7 @@ pub(super) struct Answer<S> {
     pub(super) epsilon: S,
 }
 
-impl<S: Scalar> Answer<S> {
+impl<S: Scalar> FixedGradient<S> {
     /// Records all fields as bits.
     pub(super) fn record(&self, out: &mut Outcome) {
         out.count(self.steps);
@@ -50,9 +50,9 @@ pub(super) fn gradient_in<S: Scalar, I: Integrator<S>>(
     theta: &[S],
     x0: &[S],
     mut memory: Borrowed<'_, S>,
-) -> Result<Answer<S>, Error> {
+) -> Result<FixedGradient<S>, Error> {
     let s = plan.sensitivity(system, theta, x0, &mut memory)?;
-    let mut answer = Answer {
+    let mut answer = FixedGradient {
         steps: s.steps,
         time: s.stop.time,
         star: s.stop.steps,
@@ -76,7 +76,7 @@ pub(super) fn gradient<S: Scalar, I: Integrator<S>>(
     theta: &[S],
     x0: &[S],
     slots: usize,
-) -> Result<Answer<S>, Error> {
+) -> Result<FixedGradient<S>, Error> {
     let mut room = Room::new();
     gradient_in(plan, system, theta, x0, with_slots(&mut room, slots))
 }
@@ -88,7 +88,7 @@ pub(super) fn recorded<S: Scalar, I: Integrator<S>>(
     system: &dyn System<S>,
     theta: &[S],
     x0: &[S],
-) -> Option<Answer<S>> {
+) -> Option<FixedGradient<S>> {
     let result = gradient(plan, system, theta, x0, 4);
     let answer = out.value("there is a gradient", result)?;
     answer.record(out);

@@ -3,7 +3,7 @@
 use dst_core::{Crossing, Error, Euler, Mode, Plan, Progress, Scalar, Seeds, Status, System};
 
 use super::outcome::Outcome;
-use super::setup::{Answer, Room, exact, gradient, lit, recorded, with_slots};
+use super::setup::{FixedGradient, Room, exact, gradient, lit, recorded, with_slots};
 use crate::Suspension;
 
 fn suspension<S: Scalar>() -> (Plan<S, Euler<S>>, [S; 2], [S; 4]) {
@@ -14,7 +14,7 @@ fn suspension<S: Scalar>() -> (Plan<S, Euler<S>>, [S; 2], [S; 4]) {
     )
 }
 
-fn same<S: Scalar>(a: &Answer<S>, b: &Answer<S>) -> bool {
+fn same<S: Scalar>(a: &FixedGradient<S>, b: &FixedGradient<S>) -> bool {
     a.theta == b.theta && a.x0 == b.x0 && a.steps == b.steps && a.time == b.time
 }
 

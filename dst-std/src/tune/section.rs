@@ -1,15 +1,15 @@
-//! The result as a picture: N along the way, and N on held-out starts before and after.
+//! The figure of a tuning: N along the rounds, and N on held-out starts before and after.
 
-use super::{Counts, Outcome};
+use super::{Counts, TuningOutcome};
 use crate::report::{Axis, Plot, Series, panels};
 
-/// Two panels, as an SVG document.
-pub fn picture(outcome: &Outcome) -> String {
-    panels(&[way(outcome), held_out(outcome)], 2)
+/// Returns an SVG document with two panels.
+pub fn picture(outcome: &TuningOutcome) -> String {
+    panels(&[rounds(outcome), held_out(outcome)], 2)
 }
 
-/// N along the rounds.
-fn way(outcome: &Outcome) -> Plot {
+/// Plots N along the rounds.
+fn rounds(outcome: &TuningOutcome) -> Plot {
     let limit = outcome.max_steps as f64;
     let training = outcome.rounds.iter().map(|r| (r.round as f64, r.training));
     let looks = outcome
@@ -37,8 +37,8 @@ fn way(outcome: &Outcome) -> Plot {
     plot
 }
 
-/// The held-out starts, the quickest first.
-fn held_out(outcome: &Outcome) -> Plot {
+/// Plots N on the held-out starts, in ascending order.
+fn held_out(outcome: &TuningOutcome) -> Plot {
     let limit = outcome.max_steps as f64;
     let sorted = |counts: &Counts| {
         let mut steps: Vec<f64> = counts

@@ -1,23 +1,15 @@
-//! `dst reproduce` and `dst illustrate --out` as a user meets them: the page, the files, the errors, Ctrl-C.
-
-mod markup;
-mod scratch;
+//! `dst reproduce`: the page, the files, the errors, Ctrl-C.
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+#[cfg(target_os = "linux")]
+use std::process::Command;
 
-use scratch::Scratch;
 use serde_json::Value;
 
-fn dst(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dst"))
-        .args(arguments)
-        .output()
-        .unwrap()
-}
+use crate::support::{Scratch, json, markup, no_result, text, usage};
 
-/// The page is whole, and everything it points to is beside it.
+/// Checks that the page is well-formed and that every file it links to exists.
 fn check_page(directory: &Path) -> String {
     let html = fs::read_to_string(directory.join("index.html")).unwrap();
     markup::check(&html).unwrap();
@@ -35,9 +27,10 @@ fn check_page(directory: &Path) -> String {
 }
 
 #[test]
-fn a_quick_run_makes_a_page() {
+fn a_quick_run_writes_a_whole_page() {
     let scratch = Scratch::new("quick");
-    let output = dst(&[
+    // Without a terminal there are no bars on standard error.
+    let text = text(&[
         "reproduce",
         "--quick",
         "--only",
@@ -47,10 +40,6 @@ fn a_quick_run_makes_a_page() {
         "--threads",
         "2",
     ]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    // No terminal, no bars.
-    assert!(output.stderr.is_empty(), "{output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         text.starts_with("quick run of 1 experiment, 2 threads, seed 1"),
         "{text}"
@@ -84,11 +73,11 @@ fn a_quick_run_makes_a_page() {
 }
 
 #[test]
-fn the_same_results_with_any_number_of_threads() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let files = |threads: &str| {
         let scratch = Scratch::new(&format!("threads-{threads}"));
         let out = scratch.text();
-        let output = dst(&[
+        text(&[
             "reproduce",
             "--quick",
             "--only",
@@ -98,7 +87,6 @@ fn the_same_results_with_any_number_of_threads() {
             "--out",
             out,
         ]);
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
         let read = |name: String| {
             let content = fs::read_to_string(scratch.0.join(&name)).unwrap();
             (name, content)
@@ -113,10 +101,10 @@ fn the_same_results_with_any_number_of_threads() {
 }
 
 #[test]
-fn json_for_machines() {
+fn the_json_object_lists_claims_and_files() {
     let scratch = Scratch::new("json");
     let out = scratch.text();
-    let output = dst(&[
+    let summary = json(&[
         "reproduce",
         "--quick",
         "--only",
@@ -127,7 +115,6 @@ fn json_for_machines() {
         "--out",
         out,
     ]);
-    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(summary["seed"], 7);
     assert_eq!(summary["interrupted"], false);
     let experiment = &summary["experiments"][0];
@@ -145,9 +132,9 @@ fn json_for_machines() {
 }
 
 #[test]
-fn quiet_prints_the_result_alone() {
+fn quiet_prints_only_the_result() {
     let scratch = Scratch::new("quiet");
-    let output = dst(&[
+    let text = text(&[
         "reproduce",
         "--quick",
         "--only",
@@ -156,57 +143,40 @@ fn quiet_prints_the_result_alone() {
         "--out",
         scratch.text(),
     ]);
-    let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         !text.contains("quick run") && text.contains("page: "),
         "{text}"
     );
-    assert!(output.stderr.is_empty());
 }
 
 #[test]
-fn what_cannot_be_is_one_sentence() {
+fn bad_values_are_refused_and_nothing_is_written() {
     let scratch = Scratch::new("refused");
-    let file = scratch.0.join("file");
+    let file = scratch.path("file");
     fs::write(&file, "x").unwrap();
-    let file = file.to_str().unwrap();
-    for (arguments, code, words) in [
-        (
-            ["--threads", "0"],
-            2,
+    for case in [
+        usage(
+            &["--threads", "0"],
             "error: --threads must be at least 1, got '0'",
         ),
-        (
-            ["--threads", "-2"],
-            2,
+        usage(
+            &["--threads", "-2"],
             "error: --threads must be at least 1, got '-2'",
         ),
-        (
-            ["--threads", "100000"],
-            2,
+        usage(
+            &["--threads", "100000"],
             "error: --threads must be at most 1024, got '100000'",
         ),
-        (
-            ["--seed", "x"],
-            2,
+        usage(
+            &["--seed", "x"],
             "error: --seed must be a whole number, got 'x'",
         ),
-        (["--only", "nonsense"], 2, "error: --only must be "),
-        (["--out", file], 1, "error: the directory '"),
+        usage(&["--only", "nonsense"], "error: --only must be "),
     ] {
-        for command in ["reproduce", "illustrate"] {
-            if command == "illustrate" && arguments[0] != "--out" {
-                continue;
-            }
-            let output = dst(&[[command].as_slice(), &arguments].concat());
-            let text = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(code), "{text}");
-            assert!(
-                text.starts_with(words) && text.lines().count() == 1,
-                "{text}"
-            );
-            assert!(output.stdout.is_empty());
-        }
+        case.check("reproduce");
+    }
+    for subcommand in ["reproduce", "illustrate"] {
+        no_result(&["--out", &file], "error: the directory '").check(subcommand);
     }
     assert_eq!(scratch.names(), ["file"]);
 }
@@ -221,10 +191,10 @@ fn final_names(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// A limit on the size of files stands for a full disk: the writing fails half-way.
+/// A limit on file sizes stands for a full disk: a write fails half-way.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_leaves_no_half_of_a_file() {
+fn a_full_disk_leaves_no_partial_file() {
     let scratch = Scratch::new("full");
     for command in ["reproduce --quick", "illustrate"] {
         let script = format!("trap '' XFSZ; ulimit -f 2; exec \"$0\" {command} --out \"$1\"");
@@ -248,8 +218,8 @@ fn a_full_disk_leaves_no_half_of_a_file() {
 }
 
 #[test]
-fn help_explains() {
-    let text = String::from_utf8(dst(&["reproduce", "--help"]).stdout).unwrap();
+fn help_lists_every_option() {
+    let text = text(&["reproduce", "--help"]);
     for word in [
         "Examples:",
         "--quick",
@@ -265,36 +235,8 @@ fn help_explains() {
     }
 }
 
-#[test]
-fn illustrate_writes_only_when_asked() {
-    let scratch = Scratch::new("illustrate");
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dst"));
-        command.arg("illustrate").args(arguments);
-        let output = command.current_dir(&scratch.0).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let plain = run(&["--json"]);
-    assert!(scratch.names().is_empty());
-    let with_files = run(&["--json", "--out", "pictures"]);
-    assert_eq!(plain, with_files);
-    assert_eq!(scratch.names(), ["pictures"]);
-    let text = run(&["--theta", "0.4", "--out", "pictures"]);
-    let written: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("written: "))
-        .collect();
-    assert_eq!(written.len(), 8, "{text}");
-    for file in written {
-        assert!(scratch.0.join(file).is_file(), "{file}");
-    }
-    let svg = fs::read_to_string(scratch.0.join("pictures/illustration-paths.svg")).unwrap();
-    assert!(svg.contains("θ = 0.4"));
-}
-
-/// Ctrl-C, as a terminal sends it, at a moment that does not depend on luck: standard output is a pipe that is full, so the
-/// program waits with its first line, which comes before the first experiment, until somebody reads.
+/// Ctrl-C, as a terminal sends it, at a fixed moment. Standard output is a full pipe, so the program blocks on its first
+/// line, which comes before the first experiment, until the test reads.
 #[cfg(target_os = "linux")]
 mod ctrl_c {
     use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
@@ -305,6 +247,7 @@ mod ctrl_c {
     use std::time::Duration;
 
     use super::*;
+    use crate::support::{interrupt, program};
 
     const MOMENT: Duration = Duration::from_millis(50);
 
@@ -335,7 +278,7 @@ mod ctrl_c {
             }
             before = now;
         }
-        let mut child = Command::new(env!("CARGO_BIN_EXE_dst"))
+        let mut child = program()
             .args(["reproduce", "--quick", "--only", "illustration", "--out"])
             .arg(out)
             .stdout(writer)
@@ -356,11 +299,8 @@ mod ctrl_c {
     }
 
     impl Waiting {
-        /// False where there is no `kill`.
         fn interrupt(&self) -> bool {
-            let id = self.child.id().to_string();
-            let sent = Command::new("kill").args(["-INT", &id]).status();
-            sent.is_ok_and(|status| status.success())
+            interrupt(&self.child)
         }
 
         fn complaint(&mut self) -> String {
@@ -370,14 +310,13 @@ mod ctrl_c {
         }
 
         fn give_up(mut self) {
-            eprintln!("there is no `kill` here: nothing to test");
             self.child.kill().unwrap();
             self.child.wait().unwrap();
         }
     }
 
     #[test]
-    fn once_keeps_what_is_finished() {
+    fn one_ctrl_c_keeps_the_finished_experiments() {
         let scratch = Scratch::new("ctrl-c");
         let out = scratch.0.join("report");
         let mut run = waiting(&out);
@@ -406,7 +345,7 @@ mod ctrl_c {
     }
 
     #[test]
-    fn twice_ends_at_once() {
+    fn two_ctrl_c_end_at_once() {
         let scratch = Scratch::new("ctrl-c-twice");
         let out = scratch.0.join("report");
         let mut run = waiting(&out);

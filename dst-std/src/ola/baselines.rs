@@ -1,11 +1,12 @@
-//! The methods that online adaptation is compared with: each a rule that changes x by one gradient.
+//! Baselines of the online adaptations: first-order methods, each a rule that changes x by one gradient.
 //!
-//! One evaluation of f and ∇f per iteration, at the point where the rule wants its gradient (for Nesterov's methods the
+//! Every iteration evaluates f and ∇f once, at the point where the rule takes its gradient (for Nesterov's methods the
 //! extrapolated one).
 
 use dst_core::Objective;
 
-use super::optimiser::{NonFinite, Optimiser};
+use super::rule::{NonFinite, Stepper};
+use crate::first_order::{gradient_step, nesterov_step};
 
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
@@ -13,7 +14,7 @@ const STABILITY: f64 = 1e-8;
 
 /// An update rule. α is the learning rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Rule {
+pub(super) enum Update {
     /// x ← x − αg
     GradientDescent,
     /// v ← βv + αg, x ← x − v
@@ -30,16 +31,16 @@ pub(super) enum Rule {
     AdamHypergradient { rate: f64 },
 }
 
-/// A rule at work on an objective.
+/// A run of one update rule on an objective.
 pub(super) struct Baseline<'o, O> {
     objective: &'o O,
-    rule: Rule,
+    update: Update,
     alpha: f64,
     x: Vec<f64>,
     gradient: Vec<f64>,
     tape: Vec<f64>,
     scratch: Vec<f64>,
-    /// Velocity, sum of squares, first moment, or the last point that is not extrapolated.
+    /// Velocity, sum of squares, first moment, or the last point before extrapolation.
     first: Vec<f64>,
     /// Second moment.
     second: Vec<f64>,
@@ -53,12 +54,12 @@ pub(super) struct Baseline<'o, O> {
 }
 
 impl<'o, O: Objective<f64>> Baseline<'o, O> {
-    pub(super) fn new(rule: Rule, objective: &'o O, alpha: f64, x0: &[f64]) -> Self {
+    pub(super) fn new(update: Update, objective: &'o O, alpha: f64, x0: &[f64]) -> Self {
         let dim = objective.dim();
-        let nesterov = matches!(rule, Rule::Nesterov | Rule::NesterovStrong { .. });
+        let nesterov = matches!(update, Update::Nesterov | Update::NesterovStrong { .. });
         let mut new = Self {
             objective,
-            rule,
+            update,
             alpha,
             x: x0.to_vec(),
             gradient: vec![0.0; dim],
@@ -90,13 +91,9 @@ impl<'o, O: Objective<f64>> Baseline<'o, O> {
         );
     }
 
-    fn extrapolate(&mut self, factor: f64) {
-        let points = self.x.iter_mut().zip(&mut self.first);
-        for ((x, last), g) in points.zip(&self.gradient) {
-            let next = *x - self.alpha * g;
-            *x = next + factor * (next - *last);
-            *last = next;
-        }
+    fn extrapolate(&mut self, momentum: f64) {
+        let (last, point) = (&mut self.first, &mut self.x);
+        nesterov_step(last, point, &self.gradient, self.alpha, momentum);
     }
 
     fn adam(&mut self) {
@@ -113,38 +110,36 @@ impl<'o, O: Objective<f64>> Baseline<'o, O> {
     }
 }
 
-impl<O: Objective<f64>> Optimiser for Baseline<'_, O> {
+impl<O: Objective<f64>> Stepper for Baseline<'_, O> {
     fn step(&mut self) -> Result<(), NonFinite> {
         let alpha = self.alpha;
-        match self.rule {
-            Rule::GradientDescent => {
-                for (x, g) in self.x.iter_mut().zip(&self.gradient) {
-                    *x -= alpha * g;
-                }
+        match self.update {
+            Update::GradientDescent => {
+                gradient_step(&mut self.x, &self.gradient, alpha);
             }
-            Rule::HeavyBall { momentum } => {
+            Update::HeavyBall { momentum } => {
                 let state = self.x.iter_mut().zip(&mut self.first);
                 for ((x, v), g) in state.zip(&self.gradient) {
                     *v = momentum * *v + alpha * g;
                     *x -= *v;
                 }
             }
-            Rule::Nesterov => {
+            Update::Nesterov => {
                 let t = self.powers.0;
                 let next = 0.5 * (1.0 + (1.0 + 4.0 * t * t).sqrt());
                 self.powers.0 = next;
                 self.extrapolate((t - 1.0) / next);
             }
-            Rule::NesterovStrong { extrapolation } => self.extrapolate(extrapolation),
-            Rule::Adagrad => {
+            Update::NesterovStrong { extrapolation } => self.extrapolate(extrapolation),
+            Update::Adagrad => {
                 let state = self.x.iter_mut().zip(&mut self.first);
                 for ((x, s), g) in state.zip(&self.gradient) {
                     *s += g * g;
                     *x -= alpha * g / (s.sqrt() + STABILITY);
                 }
             }
-            Rule::Adam => self.adam(),
-            Rule::AdamHypergradient { rate } => {
+            Update::Adam => self.adam(),
+            Update::AdamHypergradient { rate } => {
                 let directions = self.gradient.iter().zip(&self.direction);
                 let slope: f64 = directions.map(|(g, d)| g * d).sum();
                 self.alpha += rate * slope;

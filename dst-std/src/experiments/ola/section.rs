@@ -1,9 +1,10 @@
-//! The figures, tables and verdicts.
+//! The figures and tables of the experiment.
 
-use super::claims::{claims, of, outcome};
-use super::{Comparison, Config, Cost, Results, better};
+use super::OlaConfig;
+use super::claims::{claims, outcome};
 use crate::experiments::common::list;
 use crate::format::short;
+use crate::ola::{IterationCost, OlaComparison, SvmComparison};
 use crate::report::{Axis, Cell, Plot, Section, Series, Table, panels};
 
 /// Curves of the figure of gaps, with their colours; grey ones are context.
@@ -20,12 +21,12 @@ const CURVES: [(&str, Option<usize>); 10] = [
     ("N-OLA", Some(1)),
 ];
 
-/// Gaps outside are drawn at the edge: less is rounding, more is divergence.
+/// Gaps outside this range are drawn at its edge: below is rounding, above is divergence.
 const LOWEST: f64 = 1e-10;
 const HIGHEST: f64 = 1e5;
 
-/// The report of the experiment.
-pub fn section(config: &Config, results: &Results) -> Section {
+/// Returns the report of the experiment.
+pub fn section(config: &OlaConfig, results: &OlaComparison) -> Section {
     let mut section = Section::new(super::TITLE);
     let all = &results.comparisons;
     claims(&mut section, all);
@@ -38,7 +39,7 @@ pub fn section(config: &Config, results: &Results) -> Section {
     );
     section.figure(
         "ola-sensitivity",
-        "The gap at the end against the learning rate to start with: what a wrong α₀ costs. Adam-HD with its best rate for each α₀. At the upper edge: diverged.",
+        "The final gap against the initial learning rate α₀. Adam-HD with its best rate for each α₀. Runs at the upper edge diverged.",
         panels(&all.iter().map(sensitivity_plot).collect::<Vec<_>>(), 2),
     );
     section.table(
@@ -53,7 +54,7 @@ pub fn section(config: &Config, results: &Results) -> Section {
     );
     section.table(
         "ola-cost",
-        "What an iteration costs. A product is one with Z or its transpose; N-OLA makes those of its two Hessian-vector products for the rows below the margin only.",
+        "The cost of an iteration. A product is one with Z or its transpose; the Hessian-vector products of N-OLA visit only the rows below the margin.",
         cost_table(&results.costs),
     );
     section.table("ola-problems", "The problems.", problem_table(all));
@@ -67,17 +68,17 @@ pub fn section(config: &Config, results: &Results) -> Section {
     section
 }
 
-fn paragraphs(section: &mut Section, all: &[Comparison]) {
+fn paragraphs(section: &mut Section, all: &[SvmComparison]) {
     section.paragraph(
         "f(w) = ½ Σ max(0, 1 − z·w)² over the examples, z = y·(x, −1). Iterations count tests of the gradient, the last \
          included. The best setting of a method is the one with the fewest iterations, else the lowest f.",
     );
     section.paragraph(
-        "Adam-OLA is Algorithm 2 of the paper to the letter, with the parameters of its Table 1. Its sensitivity S = \
+        "Adam-OLA is Algorithm 2 of the paper, unchanged, with the parameters of its Table 1. Its sensitivity S = \
          ∇f(x₊)·d/(f(x₊) − f(x)) has no bound: near the minimum along d the denominator vanishes and α − ηS jumps anywhere, also \
-         below zero. G-OLA uses the dimensionless α·S on a logarithmic scale and clips it; N-OLA sets the sensitivities to α, β₁ and a \
-         momentum to zero by one Newton step. N-OLA is, called by its name, a preconditioned nonlinear conjugate gradient \
-         method, and pays with two Hessian-vector products per iteration.",
+         below zero. G-OLA uses the dimensionless α·S on a logarithmic scale and clips it. N-OLA sets the sensitivities to α, β₁ and a \
+         momentum to zero by one Newton step. It is a preconditioned nonlinear conjugate gradient method with two Hessian-vector \
+         products per iteration.",
     );
     let made_up: Vec<&str> = all
         .iter()
@@ -93,9 +94,9 @@ fn paragraphs(section: &mut Section, all: &[Comparison]) {
     }
 }
 
-/// Times per iteration, in words: they differ from run to run, and files should not.
-pub fn times(costs: &[Cost]) -> String {
-    let of_set = |costs: &[Cost]| {
+/// Returns the times per iteration as text: they differ from run to run, so they are not in the files.
+pub fn times(costs: &[IterationCost]) -> String {
+    let of_set = |costs: &[IterationCost]| {
         let times = costs
             .iter()
             .map(|c| format!("{} {:.0}", c.method, c.microseconds));
@@ -113,7 +114,7 @@ pub fn times(costs: &[Cost]) -> String {
     )
 }
 
-fn title(comparison: &Comparison) -> String {
+fn title(comparison: &SvmComparison) -> String {
     let made_up = if comparison.synthetic {
         " (synthetic)"
     } else {
@@ -122,13 +123,13 @@ fn title(comparison: &Comparison) -> String {
     format!("{}{made_up}", comparison.name)
 }
 
-fn gap_plot(c: &Comparison) -> Plot {
+fn gap_plot(c: &SvmComparison) -> Plot {
     let mut plot = Plot::new(title(c))
         .x(Axis::linear("iteration"))
         .y(Axis::log("f − f*").range(LOWEST, 2.0 * c.gap(c.f0)));
     for (name, colour) in CURVES {
         if let Some(run) = c.best(name) {
-            // As many points as the paper can show.
+            // More points than this are not visible.
             let stride = run.trace.len().div_ceil(300).max(1);
             let points = run.trace.iter().enumerate().step_by(stride);
             let series = Series::new(name, points.map(|(k, &f)| (k as f64, c.gap(f))));
@@ -141,7 +142,7 @@ fn gap_plot(c: &Comparison) -> Plot {
     plot
 }
 
-fn sensitivity_plot(c: &Comparison) -> Plot {
+fn sensitivity_plot(c: &SvmComparison) -> Plot {
     let mut plot = Plot::new(title(c))
         .x(Axis::log("α₀"))
         .y(Axis::log("f − f* at the end").range(LOWEST, HIGHEST));
@@ -155,9 +156,9 @@ fn sensitivity_plot(c: &Comparison) -> Plot {
             .find(|(n, _)| *n == name)
             .and_then(|(_, colour)| *colour);
         let mut points: Vec<(f64, f64)> = Vec::new();
-        for run in of(c, &name) {
-            let at_rate = of(c, &name).filter(|other| other.alpha0 == run.alpha0);
-            if let Some(best) = at_rate.min_by(|a, b| better(a, b)) {
+        for run in c.of(&name) {
+            let at_rate = c.of(&name).filter(|other| other.alpha0 == run.alpha0);
+            if let Some(best) = at_rate.min_by(|a, b| a.order(b)) {
                 points.push((run.alpha0, c.gap(best.f).clamp(LOWEST, HIGHEST)));
             }
         }
@@ -172,13 +173,13 @@ fn sensitivity_plot(c: &Comparison) -> Plot {
     plot
 }
 
-/// One row per method, one column per data set.
-fn best_table(all: &[Comparison]) -> Table {
+/// Makes a table with a row per method and a column per data set.
+fn best_table(all: &[SvmComparison]) -> Table {
     let mut table = Table::new().left("method");
     for c in all {
         table = table.right(title(c)).left("setting");
     }
-    for name in all.first().map(Comparison::methods).unwrap_or_default() {
+    for name in all.first().map(SvmComparison::methods).unwrap_or_default() {
         let mut row: Vec<Cell> = vec![name.as_str().into()];
         for c in all {
             match c.best(&name) {
@@ -196,13 +197,13 @@ fn best_table(all: &[Comparison]) -> Table {
     table
 }
 
-/// One row per data set and method, one column per α₀.
-fn rates_table(all: &[Comparison]) -> Table {
+/// Makes a table with a row per data set and method, and a column per α₀.
+fn rates_table(all: &[SvmComparison]) -> Table {
     let mut table = Table::new().left("data").left("method");
     let Some(first) = all.first() else {
         return table;
     };
-    let rates: Vec<f64> = of(first, "Adam").map(|run| run.alpha0).collect();
+    let rates: Vec<f64> = first.of("Adam").map(|run| run.alpha0).collect();
     for (i, &rate) in rates.iter().enumerate() {
         let last = i + 1 == rates.len();
         table = table.right(if last { "1/L".to_owned() } else { short(rate) });
@@ -213,7 +214,7 @@ fn rates_table(all: &[Comparison]) -> Table {
             .into_iter()
             .filter(|name| name.contains("OLA") || name == "Adam" || name.starts_with("window"))
         {
-            let cells = of(c, &name).map(|run| outcome(c, run).into());
+            let cells = c.of(&name).map(|run| outcome(c, run).into());
             let front = [c.name.as_str().into(), name.as_str().into()];
             table.row(front.into_iter().chain(cells));
         }
@@ -221,7 +222,7 @@ fn rates_table(all: &[Comparison]) -> Table {
     table
 }
 
-fn cost_table(costs: &[Cost]) -> Table {
+fn cost_table(costs: &[IterationCost]) -> Table {
     let mut table = Table::new()
         .left("data")
         .left("method")
@@ -240,7 +241,7 @@ fn cost_table(costs: &[Cost]) -> Table {
     table
 }
 
-fn problem_table(all: &[Comparison]) -> Table {
+fn problem_table(all: &[SvmComparison]) -> Table {
     let headers = ["rows", "variables", "nonzeros", "L", "f(x0)", "f*"];
     let table = Table::new().left("data");
     let mut table = headers.into_iter().fold(table, Table::right);
@@ -260,7 +261,7 @@ fn problem_table(all: &[Comparison]) -> Table {
     table
 }
 
-fn runs_table(all: &[Comparison]) -> Table {
+fn runs_table(all: &[SvmComparison]) -> Table {
     let numbers = [
         "alpha0",
         "iterations",
@@ -305,7 +306,7 @@ fn runs_table(all: &[Comparison]) -> Table {
     table
 }
 
-fn curves_table(all: &[Comparison]) -> Table {
+fn curves_table(all: &[SvmComparison]) -> Table {
     let mut table = Table::new()
         .left("data")
         .left("method")
@@ -330,7 +331,7 @@ fn curves_table(all: &[Comparison]) -> Table {
     table
 }
 
-fn settings(section: &mut Section, config: &Config) {
+fn settings(section: &mut Section, config: &OlaConfig) {
     section.setting("data sets", config.datasets.join(", "));
     section.setting("tolerance", config.limits.tolerance);
     section.setting("iterations at most", config.limits.iterations);

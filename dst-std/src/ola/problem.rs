@@ -1,20 +1,19 @@
-//! The smooth SVM of a data set, with a starting point: what every method runs on.
+//! The smooth SVM of a data set with a starting point, on which every algorithm runs.
 
-use std::fmt;
 use std::path::Path;
 
 use dst_core::{Error, Objective};
 
-use super::Comparison;
-use super::grid::Setting;
-use super::run::{Limits, Run};
+use super::algorithm::Setting;
+use super::run::{Limits, OlaRun, run};
+use crate::Failure;
 use crate::data::{DataSet, data_folder, load, read_vector};
 use crate::problems::{Margins, SmoothSvm, TOO_LARGE, minimise};
 use crate::random::normals;
 
-/// A problem to compare methods on.
+/// A smooth SVM, its Lipschitz constant and a starting point.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct SvmProblem {
     name: String,
     synthetic: bool,
     svm: SmoothSvm,
@@ -23,41 +22,29 @@ pub struct Problem {
     x0: Vec<f64>,
 }
 
-/// Why there is none; one sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProblemError(String);
-
-impl fmt::Display for ProblemError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ProblemError {}
-
-impl Problem {
-    /// From a file or a name. Starts where `x0_NAME.txt` beside the file says, else at a random point of unit length, as the
-    /// paper's code does.
-    pub fn load(name: &str, regularisation: f64, seed: u64) -> Result<Self, ProblemError> {
-        let data = load(name, data_folder().as_deref()).map_err(ProblemError)?;
+impl SvmProblem {
+    /// Loads a data set by file or name. The starting point is `x0_NAME.txt` beside the file, or else a random point of unit
+    /// length as in the paper's code.
+    pub fn load(name: &str, regularisation: f64, seed: u64) -> Result<Self, Failure> {
+        let data = load(name, data_folder().as_deref()).map_err(Failure::NoAnswer)?;
         Self::new(data, regularisation, seed)
     }
 
-    /// From a data set at hand.
-    pub fn new(data: DataSet, regularisation: f64, seed: u64) -> Result<Self, ProblemError> {
+    /// Makes the problem of a data set that is already loaded.
+    pub fn new(data: DataSet, regularisation: f64, seed: u64) -> Result<Self, Failure> {
         let DataSet {
             name,
             examples,
             x0,
             synthetic,
         } = data;
-        let margins =
-            Margins::new(examples).map_err(|error| ProblemError(format!("{name}: {error}")))?;
+        let margins = Margins::new(examples)
+            .map_err(|error| Failure::NoAnswer(format!("{name}: {error}")))?;
         let dim = margins.dim();
         let svm = SmoothSvm::new(margins, regularisation);
         let lipschitz = svm.lipschitz();
         if !lipschitz.is_finite() {
-            return Err(ProblemError(format!("{name}: {TOO_LARGE}")));
+            return Err(Failure::NoAnswer(format!("{name}: {TOO_LARGE}")));
         }
         let problem = Self {
             lipschitz,
@@ -76,15 +63,15 @@ impl Problem {
         }
     }
 
-    /// With the starting point in this file.
-    pub fn starting_from(self, path: &Path) -> Result<Self, ProblemError> {
-        let x0 = read_vector(path).map_err(ProblemError)?;
+    /// Returns the problem with the starting point in this file.
+    pub fn starting_from(self, path: &Path) -> Result<Self, Failure> {
+        let x0 = read_vector(path).map_err(Failure::NoAnswer)?;
         self.starting_at(x0, &path.display().to_string())
     }
 
-    fn starting_at(self, x0: Vec<f64>, source: &str) -> Result<Self, ProblemError> {
+    fn starting_at(self, x0: Vec<f64>, source: &str) -> Result<Self, Failure> {
         if x0.len() != self.svm.dim() {
-            return Err(ProblemError(format!(
+            return Err(Failure::NoAnswer(format!(
                 "{source} has {} numbers, but {} has {} variables ({} features and the intercept)",
                 x0.len(),
                 self.name,
@@ -95,67 +82,53 @@ impl Problem {
         Ok(Self { x0, ..self })
     }
 
-    /// The name of the data set.
+    /// Returns the name of the data set.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Made up, because there was no file?
+    /// True if the data set is synthetic because there was no file.
     pub fn is_synthetic(&self) -> bool {
         self.synthetic
     }
 
-    /// The objective.
+    /// Returns the objective.
     pub fn svm(&self) -> &SmoothSvm {
         &self.svm
     }
 
-    /// L, a Lipschitz constant of ∇f.
+    /// Returns L, a Lipschitz constant of ∇f.
     pub fn lipschitz(&self) -> f64 {
         self.lipschitz
     }
 
-    /// reg
+    /// Returns reg, the weight of ½‖w‖².
     pub fn regularisation(&self) -> f64 {
         self.regularisation
     }
 
-    /// The starting point.
+    /// Returns the starting point.
     pub fn x0(&self) -> &[f64] {
         &self.x0
     }
 
-    /// One run.
-    pub fn run(&self, setting: Setting, limits: Limits) -> Result<Run, Error> {
-        Run::new(&self.svm, setting.method, setting.alpha, &self.x0, limits)
+    /// Runs an algorithm from the starting point.
+    pub fn run(&self, setting: Setting, limits: Limits) -> Result<OlaRun, Error> {
+        run(&self.svm, setting, &self.x0, limits)
     }
 
-    /// f*, to about ten digits.
+    /// Computes f* to about ten digits.
     pub fn minimum(&self) -> f64 {
         minimise(&self.svm, &self.x0, 1e-10).f
     }
 
-    /// f(x0)
+    /// Computes f(x0).
     pub fn start(&self) -> f64 {
         let mut gradient = vec![0.0; self.svm.dim()];
         let mut tape = vec![0.0; self.svm.tape_len()];
         let mut scratch = vec![0.0; self.svm.scratch_len()];
         self.svm
             .value_gradient(&self.x0, &mut gradient, &mut tape, &mut scratch)
-    }
-
-    pub(super) fn comparison(&self, runs: Vec<Run>) -> Comparison {
-        Comparison {
-            name: self.name.clone(),
-            synthetic: self.synthetic,
-            rows: self.svm.margins().rows(),
-            dim: self.svm.dim(),
-            nonzeros: self.svm.margins().nonzeros(),
-            lipschitz: self.lipschitz,
-            f0: self.start(),
-            f_min: self.minimum(),
-            runs,
-        }
     }
 }
 

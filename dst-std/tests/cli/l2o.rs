@@ -1,18 +1,17 @@
-//! `dst l2o train` as a user meets it: killed and resumed, refused, interrupted.
+//! `dst l2o train`: killed and resumed, refused, interrupted.
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use dst_std::l2o::{Architecture, Trained};
-use scratch::Scratch;
 
-mod scratch;
+use crate::support::{Scratch, dst, fails, interrupt, program, succeeds};
 
 /// A small training that writes to `out`.
 fn training(out: &str, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dst"));
+    let mut command = program();
     command.args([
         "l2o",
         "train",
@@ -36,19 +35,10 @@ fn training(out: &str, more: &[&str]) -> Command {
     command
 }
 
-/// The exit code and the only line on standard error.
-fn refusal(output: Output) -> (i32, String) {
-    assert!(output.stdout.is_empty(), "{output:?}");
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(text.lines().count(), 1, "{text}");
-    (output.status.code().unwrap(), text.trim_end().to_owned())
-}
-
 #[track_caller]
 fn refuses(out: &str, more: &[&str], code: i32, words: &[&str]) {
-    let (found, text) = refusal(training(out, more).output().unwrap());
+    let (found, text) = fails(training(out, more).output().unwrap());
     assert_eq!(found, code, "{text}");
-    assert!(text.starts_with("error: "), "{text}");
     for word in words {
         assert!(text.contains(word), "'{word}' is not in: {text}");
     }
@@ -56,9 +46,7 @@ fn refuses(out: &str, more: &[&str], code: i32, words: &[&str]) {
 
 #[track_caller]
 fn works(out: &str, more: &[&str]) {
-    let output = training(out, more).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(output.stderr.is_empty(), "{output:?}");
+    succeeds(training(out, more).output().unwrap());
 }
 
 fn contents(out: &str) -> [Vec<u8>; 3] {
@@ -67,7 +55,7 @@ fn contents(out: &str) -> [Vec<u8>; 3] {
 }
 
 #[test]
-fn what_a_training_leaves() {
+fn a_training_leaves_weights_a_log_and_a_checkpoint() {
     let scratch = Scratch::new("leaves");
     for (name, model) in [("dm", Architecture::Dm), ("rnnprop", Architecture::RnnProp)] {
         let out = scratch.path(&format!("{name}.safetensors"));
@@ -111,7 +99,7 @@ fn wait_for(child: &mut Child, log: &Path, lines: usize) {
 }
 
 #[test]
-fn killed_at_any_moment_it_ends_with_the_same_bytes() {
+fn a_killed_training_resumes_to_the_same_bytes() {
     let scratch = Scratch::new("killed");
     let (whole, cut) = (
         scratch.path("whole.safetensors"),
@@ -149,7 +137,7 @@ fn killed_at_any_moment_it_ends_with_the_same_bytes() {
 }
 
 #[test]
-fn interrupted_it_says_so_and_goes_on() {
+fn an_interrupted_training_says_so_and_resumes() {
     let scratch = Scratch::new("interrupted");
     let (whole, cut) = (
         scratch.path("whole.safetensors"),
@@ -159,13 +147,7 @@ fn interrupted_it_says_so_and_goes_on() {
     let mut command = training(&cut, &["--steps", "300", "--checkpoint-every", "0"]);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     wait_for(&mut child, &Path::new(&cut).with_extension("csv"), 5);
-    let id = child.id().to_string();
-    if !Command::new("kill")
-        .args(["-INT", &id])
-        .status()
-        .is_ok_and(|status| status.success())
-    {
-        eprintln!("there is no `kill` here: nothing to test");
+    if !interrupt(&child) {
         child.kill().unwrap();
         return;
     }
@@ -184,7 +166,7 @@ fn interrupted_it_says_so_and_goes_on() {
 }
 
 #[test]
-fn places_that_cannot_be_written() {
+fn an_out_that_cannot_be_written_is_refused() {
     let scratch = Scratch::new("places");
     let out = scratch.path("no such directory/a.safetensors");
     refuses(
@@ -228,14 +210,10 @@ fn places_that_cannot_be_written() {
 
 /// What no machine has room for is refused, and a seed is any number.
 #[test]
-fn sizes_and_seeds_at_their_ends() {
+fn sizes_beyond_memory_are_refused_and_any_seed_works() {
     let scratch = Scratch::new("ends");
     let out = scratch.path("a.safetensors");
     let most = usize::MAX.to_string();
-    let dst = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dst"));
-        command.arg("l2o").args(arguments).output().unwrap()
-    };
     for arguments in [
         &["train", "--out", &out, "--dim", &most][..],
         &[
@@ -256,7 +234,7 @@ fn sizes_and_seeds_at_their_ends() {
         &["bench", "--dim", &most],
         &["bench", "--batch", &most],
     ] {
-        let (code, text) = refusal(dst(arguments));
+        let (code, text) = fails(dst(&[&["l2o"], arguments].concat()));
         assert_eq!(code, 2, "{arguments:?}: {text}");
         assert!(
             text.contains("needs") && text.contains("are free; take smaller"),
@@ -268,7 +246,7 @@ fn sizes_and_seeds_at_their_ends() {
 }
 
 #[test]
-fn checkpoints_that_are_of_no_use() {
+fn foreign_and_damaged_checkpoints_are_refused() {
     let scratch = Scratch::new("checkpoints");
     let out = scratch.path("a.safetensors");
     // None yet: killed before its first, a training begins again.
@@ -309,7 +287,7 @@ fn checkpoints_that_are_of_no_use() {
 
 /// From weights of another training, or of the program; cut in two, it ends with the same bytes.
 #[test]
-fn a_training_that_begins_from_weights() {
+fn a_training_from_weights_resumes_to_the_same_bytes() {
     let scratch = Scratch::new("from");
     let [first, whole, cut, other] =
         ["first", "whole", "cut", "other"].map(|name| scratch.path(&format!("{name}.safetensors")));
@@ -348,7 +326,7 @@ fn a_training_that_begins_from_weights() {
 
 /// Numbers that are not finite: a sentence, and what was there before remains.
 #[test]
-fn a_training_that_fails() {
+fn a_failed_training_keeps_the_earlier_files() {
     let scratch = Scratch::new("fails");
     let out = scratch.path("a.safetensors");
     refuses(
@@ -372,7 +350,7 @@ fn a_training_that_fails() {
 
 /// A disk that is full, as a limit on the size of files, which needs no rights: what was written before remains whole.
 #[test]
-fn a_full_disk() {
+fn a_full_disk_keeps_the_earlier_files() {
     let scratch = Scratch::new("full");
     let out = scratch.path("a.safetensors");
     works(&out, &["--steps", "2"]);
@@ -383,7 +361,7 @@ fn a_full_disk() {
     limited.args(["-c", "trap '' XFSZ; ulimit -f 8 && exec \"$@\"", "sh"]);
     limited.arg(whole.get_program()).args(whole.get_args());
     let (code, text) = match limited.output() {
-        Ok(output) => refusal(output),
+        Ok(output) => fails(output),
         Err(_) => {
             eprintln!("there is no `sh` here: nothing to test");
             return;

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::Outlook;
-use super::method::Method;
+use super::PreparedRun;
+use super::method::TunedMethod;
 use super::trial::{NoTrial, Trial, Work, trial};
 use crate::progress::Interrupt;
 
@@ -13,11 +13,11 @@ use crate::progress::Interrupt;
 const FEW: usize = 4;
 
 /// A method, a problem and some starting points.
-pub(super) struct Team<'a> {
-    pub(super) outlook: Outlook<'a>,
-    pub(super) method: Method,
+pub(super) struct Starts<'a> {
+    pub(super) prepared: PreparedRun<'a>,
+    pub(super) method: TunedMethod,
     /// Where the runs start: states of the method.
-    pub(super) starts: Vec<Vec<f64>>,
+    pub(super) points: Vec<Vec<f64>>,
     /// Ends the work under way.
     pub(super) interrupt: &'a Interrupt,
     /// What all trials so far took.
@@ -37,10 +37,10 @@ pub(super) struct Mean {
     pub(super) slowest: Option<usize>,
 }
 
-impl Team<'_> {
+impl Starts<'_> {
     /// All trials at u, in the order of the starting points.
     pub(super) fn trials(&mut self, u: &[f64], differentiate: bool) -> Result<Vec<Trial>, NoTrial> {
-        self.some(u, 0..self.starts.len(), differentiate)
+        self.some(u, 0..self.points.len(), differentiate)
     }
 
     fn some(
@@ -50,9 +50,9 @@ impl Team<'_> {
         differentiate: bool,
     ) -> Result<Vec<Trial>, NoTrial> {
         let theta = self.method.theta(u);
-        let trials: Vec<Result<Trial, NoTrial>> = self.starts[which]
+        let trials: Vec<Result<Trial, NoTrial>> = self.points[which]
             .par_iter()
-            .map(|x| trial(&self.outlook, &theta, x, differentiate, self.interrupt))
+            .map(|x| trial(&self.prepared, &theta, x, differentiate, self.interrupt))
             .collect();
         let trials: Vec<Trial> = trials.into_iter().collect::<Result<_, _>>()?;
         for trial in &trials {
@@ -70,13 +70,13 @@ impl Team<'_> {
     /// The mean score at u, if it has a chance to be lower than that at another point: none if it is higher on the first
     /// few starting points. Most candidates of a search fail, and this makes failure cheap.
     pub(super) fn candidate(&mut self, u: &[f64], now: &Mean) -> Result<Option<Mean>, NoTrial> {
-        let few = FEW.min(self.starts.len());
+        let few = FEW.min(self.points.len());
         let mut trials = self.some(u, 0..few, false)?;
         let (new, old) = (trials.iter().map(|trial| trial.score), &now.scores[..few]);
         if new.sum::<f64>() > old.iter().sum() {
             return Ok(None);
         }
-        trials.extend(self.some(u, few..self.starts.len(), false)?);
+        trials.extend(self.some(u, few..self.points.len(), false)?);
         Ok(Some(self.average(u, &trials)))
     }
 
