@@ -5,7 +5,7 @@ use crate::report::{Axis, Plot, Series, panels};
 
 /// Two panels, as an SVG document.
 pub fn picture(outcome: &Outcome) -> String {
-    panels(&[way(outcome), held_out(outcome)], 2)
+    panels(&[way(outcome), held_out(outcome)], 2).to_svg()
 }
 
 /// N along the rounds.
