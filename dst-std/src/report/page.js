@@ -6,15 +6,21 @@ tip.hidden = true;
 document.body.append(tip);
 const hint = document.querySelector(".hint");
 if (hint) hint.hidden = false;
-const show = v => String(+v.toPrecision(3)).replace("-", "−").replace("e+", "e");
+const show = (v, digits = 6) => {
+  const size = Math.abs(v), text = size && (size < 1e-3 || size >= 1e6) ? v.toExponential(digits - 1) : v.toPrecision(digits);
+  const [mantissa, e] = text.split("e");
+  return (+mantissa + (e ? "e" + +e : "")).replaceAll("-", "−");
+};
 const clamp = (v, a, b) => Math.max(a, Math.min(b, v));
 
-// An axis: place 0…1 along the drawn range to a value.
-const axis = text => {
+// An axis: place 0…1 along the drawn range to a value. Drawn points are rounded to 0.01 px, and so are the values read off.
+const axis = (text, length) => {
   const [scale, low, high] = text.split(" ");
   const log = scale === "log", f = log ? Math.log : v => v, g = log ? Math.exp : v => v;
   const a = f(+low), b = f(+high);
-  return { log, value: s => g(a + s * (b - a)), place: v => (f(v) - a) / (b - a) };
+  const unit = 10 ** Math.ceil(Math.log10((b - a) * .01 / length));
+  const value = s => g(a + s * (b - a));
+  return { log, value, place: v => (f(v) - a) / (b - a), read: s => log ? show(value(s), 3) : show(Math.round(value(s) / unit) * unit) };
 };
 
 // Values worth a tick between low and high.
@@ -36,7 +42,7 @@ for (const plot of document.querySelectorAll("figure .plot")) {
   const svg = plot.ownerSVGElement, layers = plot.querySelector(".layers");
   const [left, top, right, bottom] = plot.dataset.frame.split(" ").map(Number);
   const wide = right - left, tall = bottom - top;
-  const x = axis(plot.dataset.x), y = axis(plot.dataset.y);
+  const x = axis(plot.dataset.x, wide), y = axis(plot.dataset.y, tall);
   const names = plot.dataset.names.split("|");
   const make = (tag, attributes, to) => {
     const e = document.createElementNS(svg.namespaceURI, tag);
@@ -127,10 +133,10 @@ for (const plot of document.querySelectorAll("figure .plot")) {
     if (!best) return;
     const { p, e, name, bars } = best;
     ring = make("circle", { cx: best.qx, cy: best.qy, r: 5, fill: "none", class: "ink" }, plot);
-    const across = show(x.value(p[0])) + (bars ? " to " + show(x.value(e[0])) : "");
+    const across = x.read(p[0]) + (bars ? " to " + x.read(e[0]) : "");
     tip.textContent = "";
     if (name) { const b = document.createElement("b"); b.textContent = name; tip.append(b); }
-    tip.append(`${names[0] || "x"}: ${across}; ${names[1] || "y"}: ${show(y.value(p[1]))}`);
+    tip.append(`${names[0] || "x"}: ${across}; ${names[1] || "y"}: ${y.read(p[1])}`);
     tip.hidden = false;
     const box = tip.getBoundingClientRect();
     tip.style.left = clamp(event.clientX + 14, 4, innerWidth - box.width - 4) + "px";
@@ -163,8 +169,8 @@ for (const plot of document.querySelectorAll("figure .plot")) {
     if (event.button || !at.in) return;
     event.preventDefault();
     plot.focus({ preventScroll: true });
-    plot.setPointerCapture(event.pointerId);
     drag = { ...at, move: event.shiftKey, view };
+    plot.setPointerCapture(event.pointerId);
   });
   plot.addEventListener("pointerup", () => {
     if (!drag) return;
