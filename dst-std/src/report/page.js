@@ -7,7 +7,7 @@ document.body.append(tip);
 const hint = document.querySelector(".hint");
 if (hint) hint.hidden = false;
 const show = (v, digits = 6) => {
-  const size = Math.abs(v), text = size && (size < 1e-3 || size >= 1e6) ? v.toExponential(digits - 1) : v.toPrecision(digits);
+  const size = Math.abs(v), text = size && (size < 1e-3 || size >= 1e6) ? v.toExponential(digits - 1) : String(+v.toPrecision(digits));
   const [mantissa, e] = text.split("e");
   return (+mantissa + (e ? "e" + +e : "")).replaceAll("-", "−");
 };

@@ -246,19 +246,28 @@ impl Page {
             if claims.peek().is_none() {
                 continue;
             }
-            let _ = writeln!(
-                out,
-                "<h3 id=\"{}\" class=\"{}\">{}</h3>\n<ul class=\"list\">",
-                anchor(verdict),
-                class(verdict),
-                heading(verdict)
-            );
+            // What holds is a long list: folded, and opened by the link of the abstract to the list inside.
+            let folded = verdict == Verdict::Holds;
+            let (class, heading) = (class(verdict), heading(verdict));
+            let _ = if folded {
+                writeln!(
+                    out,
+                    "<details><summary class=\"verdicts {class}\">{heading}</summary>"
+                )
+            } else {
+                writeln!(out, "<h3 class=\"{class}\">{heading}</h3>")
+            };
+            let _ = writeln!(out, "<ul class=\"list\" id=\"{}\">", anchor(verdict));
             for (name, number, claim) in claims {
                 let name = escape(name);
-                let text = escape(&claim.text);
+                let text = escape(&sentence(&claim.text));
                 let _ = writeln!(out, "<li><a href=\"#{name}-{number}\">{text}</a></li>");
             }
-            out.push_str("</ul>\n");
+            out.push_str(if folded {
+                "</ul></details>\n"
+            } else {
+                "</ul>\n"
+            });
         }
     }
 }
@@ -398,7 +407,7 @@ fn claims(out: &mut String, name: &str, claims: &[Claim]) {
             i + 1,
             class(claim.verdict),
             claim.verdict.words(),
-            escape(&claim.text),
+            escape(&sentence(&claim.text)),
             escape(&sentence_end(&claim.measured))
         );
         if !claim.why.is_empty() {

@@ -271,8 +271,13 @@ fn lower(section: &mut Section, results: &Results, kind: Kind, who: &str) {
         format!("{who} has a lower f after 100 steps than GD, NAG and Adam (1/L, and tuned)."),
         on_each(results, |table| {
             let classical = table.of(Kind::Classical);
+            // GD, NAG and Adam with 1/L, then Adam with the step size that was tuned.
             let theirs: Vec<String> = classical
-                .map(|score| format!("{} {}", score.name, short(score.f_at_100)))
+                .enumerate()
+                .map(|(i, score)| {
+                    let tuned = if i == 3 { " (tuned)" } else { "" };
+                    format!("{}{tuned} {}", score.name, short(score.f_at_100))
+                })
                 .collect();
             let ours = list(table.of(kind).map(|score| score.f_at_100));
             format!("{} {ours}, {}", kind.title(), theirs.join(", "))

@@ -94,10 +94,11 @@ fn order_range(results: &Results, lines: &[(Method, Crossing)]) -> (f64, f64) {
 
 /// "1.03", or "0.98 to 1.07".
 fn span((low, high): (f64, f64)) -> String {
-    if high - low < 5e-3 {
-        format!("{low:.2}")
+    let (low, high) = (format!("{low:.2}"), format!("{high:.2}"));
+    if low == high {
+        low
     } else {
-        format!("{low:.2} to {high:.2}")
+        format!("{low} to {high}")
     }
 }
 
