@@ -115,7 +115,10 @@ fn run(args: &Args) -> Result<(), String> {
         ),
         batch(&by_threads),
     ];
-    write_file(&args.out.join("growth.svg"), panels(&plots, 2).as_bytes())?;
+    write_file(
+        &args.out.join("growth.svg"),
+        panels(&plots, 2).to_svg().as_bytes(),
+    )?;
 
     let what = [
         ("dimension", by_dim.as_slice()),

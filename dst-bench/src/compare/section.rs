@@ -149,7 +149,7 @@ pub fn picture(contests: &[Contest]) -> String {
         &|m| m.ratio,
     );
     let memory = plot("The same: memory added", "MB", &added);
-    panels(&[time, memory], 1)
+    panels(&[time, memory], 1).to_svg()
 }
 
 /// Memory that the run and its gradient added to the process, in MB; resolution is one page.

@@ -109,6 +109,28 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     verdict(&summary)
 }
 
+/// The notice on the page of a quick run.
+const QUICK: &str = "Quick run: small problems, few repetitions and small trained networks. The verdicts on this page are those of the small sizes. \
+     Run dst reproduce without --quick for the sizes of the paper.";
+
+/// The first sentences of the abstract: the paper, the subject, the size of the run.
+fn opening(experiments: usize, context: &Context) -> String {
+    let size = if context.quick {
+        "a quick run at small sizes"
+    } else {
+        "a full run at the sizes of the paper"
+    };
+    format!(
+        "This page reproduces the experiments of “Accelerating Optimization via Differentiable Stopping Time” by Zhonglin Xie, Yiman Fong, \
+         Haoran Yuan and Zaiwen Wen, and adds experiments of our own. The subject is the gradient of a stopping time: the number of steps N, \
+         or the time T, until a criterion J first falls to a tolerance ε (first passage). Every claim is judged by numbers from our own runs. \
+         This is {size}: {}, seed {}, {}.",
+        counted(experiments, "experiment"),
+        context.seed,
+        counted(context.threads, "thread")
+    )
+}
+
 /// Runs the experiments one after the other and passes every line of progress to `say`.
 fn carry_out(
     chosen: &[Experiment],
@@ -125,6 +147,10 @@ fn carry_out(
         out.path().display()
     ));
     let mut page = Page::new("Differentiable stopping times: the experiments");
+    page.opening(opening(chosen.len(), context));
+    if context.quick {
+        page.banner(QUICK);
+    }
     page.fact("size", size);
     page.fact("seed", context.seed);
     for (name, value) in machine::facts(context.threads) {

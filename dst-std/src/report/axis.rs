@@ -68,6 +68,25 @@ impl Axis {
         }
     }
 
+    /// True if both axes show the same quantity in the same way.
+    pub(super) fn same_quantity(&self, other: &Self) -> bool {
+        self.label == other.label && self.scale == other.scale && self.names == other.names
+    }
+
+    /// This axis with a range that covers the ranges asked for by all of `axes`; without one where some axis asks for none.
+    pub(super) fn covering<'a>(&self, axes: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut ranges = axes.into_iter().map(|axis| axis.range);
+        let first = ranges.next().flatten();
+        let range = ranges.fold(first, |sum, range| {
+            let ((low, high), (other_low, other_high)) = (sum?, range?);
+            Some((low.min(other_low), high.max(other_high)))
+        });
+        Self {
+            range,
+            ..self.clone()
+        }
+    }
+
     /// Can this number be drawn?
     pub(super) fn takes(&self, value: f64) -> bool {
         value.is_finite() && value.abs() <= HUGE && (self.scale == Scale::Linear || value > 0.0)
@@ -207,6 +226,12 @@ impl Ruler {
         } else {
             (value - self.low) / (self.high - self.low)
         }
+    }
+
+    /// Scale and range for the script of the page, which reads values off the drawing.
+    pub(super) fn describe(&self) -> String {
+        let scale = if self.log { "log" } else { "linear" };
+        format!("{scale} {:e} {:e}", self.low, self.high)
     }
 
     fn holds(&self, value: f64) -> bool {

@@ -6,7 +6,7 @@ use super::axis::{Label, Ruler};
 use super::frame::{Frame, Place, polyline};
 use super::markup::{escape, px, width, wrap};
 use super::plot::{Layer, Plot};
-use super::series::{Colour, GREY, Series};
+use super::series::{Colour, Series};
 
 pub(super) const TEXT: f64 = 12.0;
 pub(super) const INK: &str = "#222";
@@ -97,7 +97,10 @@ impl Pen<'_> {
             let y = frame.up(self.y, tick.value);
             let _ = write!(d, "M{} {}H{}", px(frame.left), px(y), px(frame.right));
         }
-        self.path(&d, "fill=\"none\" stroke=\"#e6e6e6\" stroke-width=\"0.8\"");
+        self.path(
+            &d,
+            "class=\"grid\" fill=\"none\" stroke=\"#e6e6e6\" stroke-width=\"0.8\"",
+        );
     }
 
     pub(super) fn axes(&mut self) {
@@ -106,7 +109,6 @@ impl Pen<'_> {
         let (mut d, mut labels) = (String::new(), Vec::new());
         let corners = [frame.top, frame.right, bottom, left].map(px);
         let [top, right, low, start] = &corners;
-        let _ = write!(d, "M{start} {top}H{right}V{low}H{start}Z");
         for &value in &self.x.minor {
             let _ = write!(d, "M{} {low}v-3", px(frame.across(self.x, value)));
         }
@@ -123,7 +125,9 @@ impl Pen<'_> {
             let _ = write!(d, "M{start} {}h6", px(y));
             labels.push((left - 6.0, y + 4.0, "end", &tick.label));
         }
-        let ink = format!("fill=\"none\" stroke=\"{INK}\" stroke-width=\"0.8\"");
+        let ink = format!("class=\"ink\" fill=\"none\" stroke=\"{INK}\" stroke-width=\"0.8\"");
+        // The ticks are a group of their own: after a zoom the script of the page replaces it.
+        self.svg.push_str("<g class=\"ticks\">\n");
         self.path(&d, &ink);
         for (x, y, anchor, label) in labels {
             self.text(x, y, anchor, "", &label_markup(label));
@@ -136,6 +140,8 @@ impl Pen<'_> {
             let power = label_markup(&Label::power("×10", e));
             self.text(frame.right, bottom + 33.0, "end", "", &power);
         }
+        self.svg.push_str("</g>\n");
+        self.path(&format!("M{start} {top}H{right}V{low}H{start}Z"), &ink);
     }
 
     /// The title, the names of the axes, and a word where there is nothing to see.
@@ -158,45 +164,48 @@ impl Pen<'_> {
             self.text(x, height, "middle", &turn, &escape(&plot.y.label));
         }
         if !self.drawn {
-            let grey = format!(" fill=\"{GREY}\"");
-            self.text(middle, height, "middle", &grey, "no data");
+            self.text(middle, height, "middle", " opacity=\"0.6\"", "no data");
         }
     }
 
+    /// Draws a layer as a group in its colour. Its paths consist of absolute `M`, `L` and `Z`, and of markers, which are an
+    /// absolute `M` and then relative commands: the script of the page reads and moves exactly these.
     pub(super) fn layer(&mut self, layer: &Layer, colour: Colour) {
+        // Grey lines without a name are context, and tell no values.
+        let silent = layer.name().is_empty() && colour == Colour::Grey;
+        let name = if silent {
+            String::new()
+        } else {
+            format!(" data-name=\"{}\"", escape(layer.name()))
+        };
+        let _ = writeln!(self.svg, "<g {}{name}>", colour.attributes());
         match layer {
             Layer::Line(series) => self.series(series, colour),
             Layer::Bars { bars, .. } => {
-                bars.iter().for_each(|&bar| self.bar(bar, colour));
+                let d: String = bars.iter().filter_map(|&bar| self.bar(bar)).collect();
+                self.drawn |= !d.is_empty();
+                self.path(&d, BARS);
             }
             Layer::Horizontal { y, .. } => {
                 if let Some(at) = self.at(self.x.low, *y).filter(|&at| self.frame.holds(at)) {
                     self.drawn = true;
-                    let d = format!("M{} {}H{}", px(at.0), px(at.1), px(self.frame.right));
-                    self.path(&d, &reference());
+                    let (x, y) = (px(at.0), px(at.1));
+                    let d = format!("M{x} {y}L{} {y}", px(self.frame.right));
+                    self.path(&d, REFERENCE);
                 }
             }
         }
+        self.svg.push_str("</g>\n");
     }
 
-    fn bar(&mut self, (from, to, height): (f64, f64, f64), colour: Colour) {
+    fn bar(&self, (from, to, height): (f64, f64, f64)) -> Option<String> {
         // On a logarithmic axis the ground is the lower edge.
         let zero = self.plot.y.takes(0.0);
         let ground = if zero { 0.0 } else { self.y.low };
-        if let (Some(a), Some(b)) = (self.at(from, ground), self.at(to, height)) {
-            self.drawn = true;
-            let (a, b) = (self.frame.nearest(a), self.frame.nearest(b));
-            let _ = writeln!(
-                self.svg,
-                "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" fill-opacity=\"0.75\" \
-                 stroke=\"#fff\" stroke-width=\"0.5\"/>",
-                px(a.0.min(b.0)),
-                px(a.1.min(b.1)),
-                px((a.0 - b.0).abs()),
-                px((a.1 - b.1).abs()),
-                colour.code()
-            );
-        }
+        let (a, b) = (self.at(from, ground)?, self.at(to, height)?);
+        let (a, b) = (self.frame.nearest(a), self.frame.nearest(b));
+        let [x0, y0, x1, y1] = [a.0, a.1, b.0, b.1].map(px);
+        Some(format!("M{x0} {y0}L{x0} {y1}L{x1} {y1}L{x1} {y0}Z"))
     }
 
     fn series(&mut self, series: &Series, colour: Colour) {
@@ -213,11 +222,12 @@ impl Pen<'_> {
             self.path(&d, &style);
         }
         if series.markers {
+            let mut d = String::new();
             let points = points.into_iter().flatten();
-            for at in points.filter(|&at| self.frame.holds(at)) {
-                colour.marker(&mut self.svg, at.0, at.1);
+            for (x, y) in points.filter(|&at| self.frame.holds(at)) {
+                let _ = write!(d, "M{} {}{}", px(x), px(y), colour.marker());
             }
-            self.svg.push('\n');
+            self.path(&d, colour.marker_style());
         }
     }
 
@@ -259,25 +269,27 @@ impl Pen<'_> {
 
     fn sample(&mut self, layer: &Layer, colour: Colour, x: f64, y: f64) {
         let line = format!("M{} {}h26", px(x), px(y));
+        let _ = write!(self.svg, "<g {}>", colour.attributes());
         match layer {
             Layer::Line(series) => {
                 if let Some(style) = series.stroke(colour) {
                     self.path(&line, &style);
                 }
                 if series.markers {
-                    colour.marker(&mut self.svg, x + 13.0, y);
+                    let d = format!("M{} {}{}", px(x + 13.0), px(y), colour.marker());
+                    self.path(&d, colour.marker_style());
                 }
             }
-            Layer::Horizontal { .. } => self.path(&line, &reference()),
+            Layer::Horizontal { .. } => self.path(&line, REFERENCE),
             Layer::Bars { .. } => {
                 let d = format!("M{} {}h26v10h-26Z", px(x), px(y - 5.0));
-                let style = format!("fill=\"{}\" fill-opacity=\"0.75\"", colour.code());
-                self.path(&d, &style);
+                self.path(&d, BARS);
             }
         }
+        self.svg.push_str("</g>");
     }
 }
 
-fn reference() -> String {
-    format!("fill=\"none\" stroke=\"{GREY}\" stroke-width=\"1.2\" stroke-dasharray=\"5 4\"")
-}
+const REFERENCE: &str =
+    "fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.2\" stroke-dasharray=\"5 4\"";
+const BARS: &str = "class=\"bars rim\" fill=\"currentColor\" fill-opacity=\"0.75\" stroke=\"#fff\" stroke-width=\"0.5\"";

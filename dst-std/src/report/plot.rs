@@ -3,17 +3,18 @@
 //! A plot is a list of layers over two axes. Its data area has a fixed size and everything else grows around it: tick
 //! labels to the left, title above, axis label and legend below, so that nothing ever covers data. Lines are
 //! clipped here, not by the viewer, because clip paths need names and the names of two plots in a page would collide.
-//! A white ground of its own lets it stand on a page of any colour.
+//! As a file it has a white ground of its own, so that it can stand on a page of any colour. In the report page the style
+//! sheet replaces colours by class, and the script reads frame, scales and ranges from the `data-` attributes of a plot.
 
 use std::fmt::Write;
 
-use super::axis::Axis;
+use super::axis::{Axis, Ruler};
 use super::markup::{escape, px};
 use super::pen::{INK, Pen, TEXT, frame};
 use super::series::{Colour, Series, histogram};
 
 /// The attribute that a file of its own must have and a drawing inside HTML need not.
-pub(super) const NAMESPACE: &str = " xmlns=\"http://www.w3.org/2000/svg\"";
+const NAMESPACE: &str = " xmlns=\"http://www.w3.org/2000/svg\"";
 
 /// A plot: layers over two axes.
 ///
@@ -133,15 +134,55 @@ impl Plot {
 
     /// The plot as an SVG document.
     pub fn to_svg(&self) -> String {
-        document(&[self.draw()], 1, "")
+        document(&[self.draw()], 1)
+    }
+
+    /// The plot as an `<svg>` element for a page, `total` pixels wide. `highest` bounds the height of the data area.
+    pub(super) fn element(&self, class: &str, total: f64, highest: f64) -> String {
+        let mut plot = self.clone();
+        // Beside a narrow data area there is no room for a legend.
+        plot.legend_right &= total > 500.0;
+        let ratio = self.size.1 / self.size.0;
+        let mut width = total - 70.0;
+        let mut drawing;
+        let mut rounds = 0;
+        loop {
+            plot.size = (width, (ratio * width).min(highest));
+            drawing = plot.draw();
+            rounds += 1;
+            // The room beside the data depends on the labels, and those a little on the width.
+            let over = drawing.width - total;
+            if over.abs() < 0.5 || rounds == 4 || width - over < 120.0 {
+                break;
+            }
+            width -= over;
+        }
+        let (w, h) = (px(drawing.width.max(total)), px(drawing.height.ceil()));
+        format!(
+            "<svg class=\"{class}\" viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{}\" \
+             font-family=\"Helvetica, Arial, sans-serif\" font-size=\"{TEXT}\" fill=\"{INK}\">\n{}</svg>\n",
+            escape(&self.title),
+            drawing.body
+        )
+    }
+
+    /// The two axes over the data of this plot.
+    fn rulers(&self) -> (Ruler, Ruler) {
+        let xs = self.layers.iter().flat_map(Layer::xs);
+        let ys = self.layers.iter().flat_map(Layer::ys);
+        (
+            self.x.ruler(xs, false),
+            self.y.ruler(ys, self.stands_on_zero()),
+        )
+    }
+
+    fn stands_on_zero(&self) -> bool {
+        self.layers.iter().any(|l| matches!(l, Layer::Bars { .. }))
     }
 
     fn draw(&self) -> Drawing {
         let colours = self.colours();
-        let bars = self.layers.iter().any(|l| matches!(l, Layer::Bars { .. }));
-        let xs = self.layers.iter().flat_map(Layer::xs);
-        let ys = self.layers.iter().flat_map(Layer::ys);
-        let (x, y) = (self.x.ruler(xs, false), self.y.ruler(ys, bars));
+        let (x, y) = self.rulers();
         let frame = frame(self, &x, &y);
         let mut pen = Pen {
             plot: self,
@@ -151,12 +192,25 @@ impl Plot {
             svg: String::new(),
             drawn: false,
         };
+        let edges = [frame.left, frame.top, frame.right, frame.bottom].map(px);
+        let _ = writeln!(
+            pen.svg,
+            "<g class=\"plot\" data-frame=\"{}\" data-x=\"{}\" data-y=\"{}\" data-names=\"{}|{}\">",
+            edges.join(" "),
+            x.describe(),
+            y.describe(),
+            escape(&self.x.label),
+            escape(&self.y.label)
+        );
         pen.grid();
+        pen.svg.push_str("<g class=\"layers\">\n");
         for (layer, &colour) in self.layers.iter().zip(&colours) {
             pen.layer(layer, colour);
         }
+        pen.svg.push_str("</g>\n");
         pen.axes();
         pen.words();
+        pen.svg.push_str("</g>\n");
         let (right, bottom) = pen.legend(&colours);
         Drawing {
             width: right,
@@ -185,10 +239,55 @@ impl Plot {
     }
 }
 
-/// Several plots in one document, `columns` side by side.
-pub fn panels(plots: &[Plot], columns: usize) -> String {
-    let drawings: Vec<Drawing> = plots.iter().map(Plot::draw).collect();
-    document(&drawings, columns.max(1), " class=\"wide\"")
+/// Plots that belong together, `columns` side by side.
+///
+/// Axes of one quantity have one range, so that plots can be compared by eye: two axes show the same quantity if
+/// their labels and scales are equal.
+#[derive(Clone, Debug)]
+pub struct Panels {
+    pub(super) plots: Vec<Plot>,
+    columns: usize,
+}
+
+/// Plots side by side, with equal ranges on axes of equal label and scale.
+pub fn panels(plots: &[Plot], columns: usize) -> Panels {
+    let equal = |of: fn(&Plot) -> &Axis, values: fn(&Layer) -> Vec<f64>, axis: &Axis, upright| {
+        let same: Vec<&Plot> = plots
+            .iter()
+            .filter(|plot| of(plot).same_quantity(axis))
+            .collect();
+        let layers = same.iter().flat_map(|plot| &plot.layers);
+        let from_zero = upright && same.iter().any(|plot| plot.stands_on_zero());
+        let axis = axis.covering(same.iter().map(|plot| of(plot)));
+        let ruler = axis.ruler(layers.flat_map(values), from_zero);
+        axis.range(ruler.low, ruler.high)
+    };
+    let equalised = plots.iter().map(|plot| {
+        let x = equal(|plot| &plot.x, Layer::xs, &plot.x, false);
+        let y = equal(|plot| &plot.y, Layer::ys, &plot.y, true);
+        plot.clone().x(x).y(y)
+    });
+    Panels {
+        plots: equalised.collect(),
+        columns: columns.max(1),
+    }
+}
+
+impl Panels {
+    /// All plots in one SVG document.
+    pub fn to_svg(&self) -> String {
+        let drawings: Vec<Drawing> = self.plots.iter().map(Plot::draw).collect();
+        document(&drawings, self.columns)
+    }
+}
+
+impl From<Plot> for Panels {
+    fn from(plot: Plot) -> Self {
+        Self {
+            plots: vec![plot],
+            columns: 1,
+        }
+    }
 }
 
 /// A plot that is drawn, with its size.
@@ -201,7 +300,7 @@ struct Drawing {
     name: String,
 }
 
-fn document(drawings: &[Drawing], columns: usize, class: &str) -> String {
+fn document(drawings: &[Drawing], columns: usize) -> String {
     let (mut body, mut width, mut y) = (String::new(), 0.0_f64, 0.0);
     let widths: Vec<f64> = (0..columns)
         .map(|c| {
@@ -228,7 +327,7 @@ fn document(drawings: &[Drawing], columns: usize, class: &str) -> String {
     let names: Vec<&str> = drawings.iter().map(|d| d.name.as_str()).collect();
     let (w, h) = (px(width.ceil().max(1.0)), px(f64::ceil(y).max(1.0)));
     format!(
-        "<svg{NAMESPACE}{class} viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" role=\"img\" \
+        "<svg{NAMESPACE} viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" role=\"img\" \
          font-family=\"Helvetica, Arial, sans-serif\" font-size=\"{TEXT}\" fill=\"{INK}\">\n\
          <title>{}</title>\n\
          <rect width=\"{w}\" height=\"{h}\" rx=\"8\" fill=\"#fff\"/>\n{body}</svg>\n",

@@ -1,7 +1,8 @@
-//! What an experiment has to say: claims with their verdicts, words, figures, tables, and what it was run with.
+//! The report of one experiment: claims with their verdicts, paragraphs, figures, tables, settings.
 
 use serde::Serialize;
 
+use super::plot::Panels;
 use super::table::Table;
 
 /// Does a claim hold on our own runs?
@@ -14,6 +15,8 @@ pub enum Verdict {
     Partly,
     /// No.
     DoesNotHold,
+    /// There was no case to judge it by.
+    NotJudged,
 }
 
 impl Verdict {
@@ -23,10 +26,11 @@ impl Verdict {
             Self::Holds => "holds",
             Self::Partly => "partly",
             Self::DoesNotHold => "does not hold",
+            Self::NotJudged => "not judged",
         }
     }
 
-    /// `Holds` in all cases, in some, or in none; where there is no case, nothing was shown.
+    /// `Holds` in all cases, `Partly` in some, `DoesNotHold` in none; `NotJudged` where there is no case.
     pub fn of_all(cases: impl IntoIterator<Item = bool>) -> Self {
         let (mut some, mut all) = (false, true);
         for holds in cases {
@@ -36,7 +40,8 @@ impl Verdict {
         match (some, all) {
             (true, true) => Self::Holds,
             (true, false) => Self::Partly,
-            (false, _) => Self::DoesNotHold,
+            (false, false) => Self::DoesNotHold,
+            (false, true) => Self::NotJudged,
         }
     }
 
@@ -61,17 +66,40 @@ pub struct Claim {
     pub verdict: Verdict,
     /// Why, in one line.
     pub why: String,
+    /// What would change the verdict, in one line; empty where nothing particular is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub change: String,
+}
+
+impl Claim {
+    /// Says in one line what would change the verdict if it is not "holds".
+    pub fn changed_by(&mut self, change: impl Into<String>) {
+        self.change = change.into();
+    }
+
+    /// The line about what would change the verdict. Every claim that does not hold has one.
+    pub(super) fn what_would_change_it(&self) -> Option<&str> {
+        match self.verdict {
+            Verdict::Holds => None,
+            _ if !self.change.is_empty() => Some(&self.change),
+            Verdict::DoesNotHold => {
+                Some("Measured values that meet the claim in every case listed.")
+            }
+            Verdict::Partly => Some("Measured values that meet the claim in the other cases too."),
+            Verdict::NotJudged => Some("A run with at least one case of this kind."),
+        }
+    }
 }
 
 /// A drawing with a caption; `name` is the name of its file, without the ending.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Figure {
     /// Small letters, digits and `-`.
     pub name: String,
     /// What it shows.
     pub caption: String,
-    /// The document that [`Plot::to_svg`](super::Plot::to_svg) or [`panels`](super::panels) made.
-    pub svg: String,
+    /// The plots, one or several.
+    pub plots: Panels,
 }
 
 /// A table with a caption; `name` is the name of its file, without the ending.
@@ -88,7 +116,7 @@ pub struct NamedTable {
 }
 
 /// The report of one experiment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Section {
     /// The headline.
     pub title: String,
@@ -115,20 +143,23 @@ impl Section {
         }
     }
 
-    /// Adds a claim.
+    /// Adds a claim. [`Claim::changed_by`] on the result says what would change its verdict.
     pub fn claim(
         &mut self,
         text: impl Into<String>,
         measured: impl Into<String>,
         verdict: Verdict,
         why: impl Into<String>,
-    ) {
+    ) -> &mut Claim {
+        let next = self.claims.len();
         self.claims.push(Claim {
             text: text.into(),
             measured: measured.into(),
             verdict,
             why: why.into(),
+            change: String::new(),
         });
+        &mut self.claims[next]
     }
 
     /// Adds a paragraph.
@@ -136,17 +167,17 @@ impl Section {
         self.paragraphs.push(text.into());
     }
 
-    /// Adds a figure.
+    /// Adds a figure: a [`Plot`](super::Plot), or several as [`panels`](super::panels). The first one opens the section.
     pub fn figure(
         &mut self,
         name: impl Into<String>,
         caption: impl Into<String>,
-        svg: impl Into<String>,
+        plots: impl Into<Panels>,
     ) {
         self.figures.push(Figure {
             name: name.into(),
             caption: caption.into(),
-            svg: svg.into(),
+            plots: plots.into(),
         });
     }
 
@@ -176,7 +207,7 @@ impl Section {
     /// The files of this section: name and content.
     pub fn files(&self) -> impl Iterator<Item = (String, String)> {
         let figures = self.figures.iter();
-        let figures = figures.map(|f| (format!("{}.svg", f.name), f.svg.clone()));
+        let figures = figures.map(|f| (format!("{}.svg", f.name), f.plots.to_svg()));
         let tables = self.tables.iter();
         figures.chain(tables.map(|t| (format!("{}.csv", t.name), t.table.to_csv())))
     }
@@ -194,7 +225,7 @@ mod tests {
             (&[true, false], partly),
             (&[false, true, true], partly),
             (&[false, false], Verdict::DoesNotHold),
-            (&[], Verdict::DoesNotHold),
+            (&[], Verdict::NotJudged),
         ] {
             assert_eq!(Verdict::of_all(cases.iter().copied()), verdict, "{cases:?}");
         }

@@ -3,8 +3,6 @@
 //! Colours are those of Okabe and Ito without yellow, which people of every colour vision tell apart on white. Every
 //! colour has a marker of its own, for black and white print; after the last colour the dashes change.
 
-use std::fmt::Write;
-
 use super::markup::px;
 
 /// Blue, vermilion, green, purple, orange, sky, black.
@@ -145,8 +143,7 @@ impl Series {
         };
         self.line.then(|| {
             format!(
-                "fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"{dash}",
-                colour.code(),
+                "fill=\"none\" stroke=\"currentColor\" stroke-width=\"{}\" stroke-linejoin=\"round\"{dash}",
                 px(self.width)
             )
         })
@@ -154,52 +151,43 @@ impl Series {
 }
 
 impl Colour {
-    pub(super) fn code(self) -> &'static str {
+    /// The attributes of a group in this colour. Its elements say `currentColor`, so that a style sheet can replace it.
+    pub(super) fn attributes(self) -> String {
         match self {
-            Self::Palette(index) => PALETTE[index % PALETTE.len()],
-            Self::Grey => GREY,
+            Self::Palette(index) => {
+                let index = index % PALETTE.len();
+                format!("class=\"c{index}\" color=\"{}\"", PALETTE[index])
+            }
+            Self::Grey => format!("class=\"grey\" color=\"{GREY}\""),
         }
     }
 
-    /// Appends this colour's marker at a place, with a white rim that keeps crowded ones apart.
-    pub(super) fn marker(self, to: &mut String, x: f64, y: f64) {
-        let shape = match self {
+    /// The shape of this colour's marker, as path commands relative to its centre.
+    pub(super) fn marker(self) -> &'static str {
+        match self.shape() {
+            0 => "m-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0Z",
+            1 => "m-3 -3h6v6h-6Z",
+            2 => "m0 -4.2l3.8 7h-7.6Z",
+            3 => "m0 -4.4l4 4.4l-4 4.4l-4 -4.4Z",
+            4 => "m0 4.2l3.8 -7h-7.6Z",
+            5 => "m-1.2 -4l5.2 4l-5.2 4l-2 -4Z",
+            _ => "m-3 -3l6 6m0 -6l-6 6",
+        }
+    }
+
+    /// The attributes of its markers: filled, with a white rim that keeps crowded ones apart; crosses have no inside.
+    pub(super) fn marker_style(self) -> &'static str {
+        if self.shape() < 6 {
+            "class=\"m rim\" fill=\"currentColor\" stroke=\"#fff\" stroke-width=\"0.6\""
+        } else {
+            "class=\"m\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.6\""
+        }
+    }
+
+    fn shape(self) -> usize {
+        match self {
             Self::Palette(index) => index % PALETTE.len(),
             Self::Grey => 0,
-        };
-        let style = format!(
-            "fill=\"{}\" stroke=\"#fff\" stroke-width=\"0.6\"",
-            self.code()
-        );
-        let polygon = |to: &mut String, corners: &[(f64, f64)]| {
-            let corners: Vec<String> = corners
-                .iter()
-                .map(|(dx, dy)| format!("{},{}", px(x + dx), px(y + dy)))
-                .collect();
-            let _ = write!(to, "<polygon points=\"{}\" {style}/>", corners.join(" "));
-        };
-        match shape {
-            0 => {
-                let _ = write!(
-                    to,
-                    "<circle cx=\"{}\" cy=\"{}\" r=\"3.2\" {style}/>",
-                    px(x),
-                    px(y)
-                );
-            }
-            1 => polygon(to, &[(-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)]),
-            2 => polygon(to, &[(0.0, -4.2), (3.8, 2.8), (-3.8, 2.8)]),
-            3 => polygon(to, &[(0.0, -4.4), (4.0, 0.0), (0.0, 4.4), (-4.0, 0.0)]),
-            4 => polygon(to, &[(0.0, 4.2), (3.8, -2.8), (-3.8, -2.8)]),
-            5 => polygon(to, &[(-1.2, -4.0), (4.0, 0.0), (-1.2, 4.0), (-3.2, 0.0)]),
-            _ => {
-                let cross = format!("M{} {}l6 6m0-6l-6 6", px(x - 3.0), px(y - 3.0));
-                let _ = write!(
-                    to,
-                    "<path d=\"{cross}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"/>",
-                    self.code()
-                );
-            }
         }
     }
 }
@@ -259,6 +247,8 @@ mod tests {
         let line = Series::new("", []);
         let stroke = |index| line.stroke(Colour::Palette(index)).unwrap();
         assert!(!stroke(0).contains("dasharray"));
-        assert!(stroke(7).contains("dasharray") && stroke(7).contains(PALETTE[0]));
+        assert!(stroke(7).contains("dasharray"));
+        let attributes = |index| Colour::Palette(index).attributes();
+        assert!(attributes(7) == attributes(0) && attributes(0).contains(PALETTE[0]));
     }
 }

@@ -5,7 +5,7 @@ use crate::report::{Axis, Plot, Series, panels};
 
 /// Returns an SVG document with two panels.
 pub fn picture(outcome: &TuningOutcome) -> String {
-    panels(&[rounds(outcome), held_out(outcome)], 2)
+    panels(&[rounds(outcome), held_out(outcome)], 2).to_svg()
 }
 
 /// Plots N along the rounds.

@@ -116,10 +116,10 @@ fn files_are_written_only_with_out() {
         .lines()
         .filter_map(|line| line.strip_prefix("written: "))
         .collect();
-    assert_eq!(written.len(), 8, "{text}");
+    assert_eq!(written.len(), 7, "{text}");
     for file in written {
         assert!(scratch.0.join(file).is_file(), "{file}");
     }
-    let svg = fs::read_to_string(scratch.0.join("pictures/illustration-paths.svg")).unwrap();
+    let svg = fs::read_to_string(scratch.0.join("pictures/illustration-figure-1.svg")).unwrap();
     assert!(svg.contains("θ = 0.4"));
 }

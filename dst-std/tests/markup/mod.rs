@@ -34,9 +34,10 @@ pub fn check(markup: &str) -> Result<(), String> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric()) {
             return Err(format!("no name: <{tag}>"));
         }
-        if name == "style" {
-            let end = rest.find("</style>").ok_or("a style is not ended")?;
-            rest = &rest[end + "</style>".len()..];
+        if name == "style" || name == "script" {
+            let close = format!("</{name}>");
+            let end = rest.find(&close).ok_or("a style or script is not ended")?;
+            rest = &rest[end + close.len()..];
         } else if !tag.ends_with('/') && !VOID.contains(&name) {
             open.push(name.to_owned());
         }

@@ -51,10 +51,14 @@ fn entry(
 
 /// Runs these in a directory of their own: the summary, the page, the lines.
 fn try_out(name: &str, chosen: &[Experiment]) -> (Summary, String, Vec<String>) {
+    try_out_at(true, name, chosen)
+}
+
+fn try_out_at(quick: bool, name: &str, chosen: &[Experiment]) -> (Summary, String, Vec<String>) {
     let path = std::env::temp_dir().join(format!("dst-reproduce-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&path);
     let context = Context {
-        quick: true,
+        quick,
         seed: 5,
         threads: 1,
         progress: Progress::hidden(),
@@ -127,6 +131,19 @@ fn all_well_is_no_failure() {
         text.contains("does not hold  It flies.") && text.contains("page: "),
         "{text}"
     );
+}
+
+#[test]
+fn the_page_cites_the_paper_and_only_a_quick_run_has_the_banner() {
+    for quick in [true, false] {
+        let name = if quick { "banner" } else { "no-banner" };
+        let (_, page, _) = try_out_at(quick, name, &[entry("good", good)]);
+        assert!(page.contains("Accelerating Optimization via Differentiable Stopping Time"));
+        assert!(page.contains("Zhonglin Xie") && page.contains("1 experiment, seed 5, 1 thread."));
+        assert!(page.contains("1 claim holds</a>") && page.contains("1 does not hold</a>"));
+        assert_eq!(page.contains("id=\"banner\""), quick);
+        assert_eq!(page.contains("Quick run"), quick);
+    }
 }
 
 #[test]

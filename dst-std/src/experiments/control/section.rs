@@ -99,22 +99,35 @@ fn claims(
         Some(max) => format!("mean ≤ {mean}, p99 ≤ {p99}, maximum ≤ {max}, none at the cap"),
         None => format!("mean ≤ {mean} and p99 ≤ {p99} at once"),
     };
-    section.claim(
-        format!("{plant}: {promise}, in every training."),
-        format!(
-            "mean {}; p99 {}; maximum {}; at the cap {} %",
-            spread(row, m),
-            spread(row, p),
-            spread(row, x),
-            spread(row, c)
-        ),
-        Verdict::of_all(held),
-        format!("{} held-out ticks, {}", config.test, row.name),
-    );
+    section
+        .claim(
+            format!("{plant}: {promise}, in every training."),
+            format!(
+                "{}: mean {}, p99 {}, maximum {} iterations; {} % of ticks at the cap",
+                row.name,
+                spread(row, m),
+                spread(row, p),
+                spread(row, x),
+                spread(row, c)
+            ),
+            Verdict::of_all(held),
+            format!(
+                "{} held-out ticks, one number per training where they differ",
+                config.test
+            ),
+        )
+        .changed_by(
+            "a larger pool and more trainings per pool, which mainly lower p99 and the maximum",
+        );
     let others: Vec<&MethodRow> = findings.rows.iter().filter(|row| !row.ours).collect();
     let least = |part: fn(&Score) -> f64| {
         let values = others.iter().map(|row| row.average(part));
         values.fold(f64::INFINITY, f64::min)
+    };
+    let holder = |part: fn(&Score) -> f64| {
+        let mut rows = others.iter();
+        let row = rows.find(|row| row.average(part) == least(part));
+        row.map_or("none", |row| row.name.as_str())
     };
     let wins = [
         row.average(m) < least(m),
@@ -126,25 +139,29 @@ fn claims(
             "{plant}: better than every baseline tuned on the same ticks, in mean, p99 and maximum."
         ),
         format!(
-            "{} / {} / {} against the least of any: {} / {} / {} (not of one and the same)",
+            "{}: mean {}, p99 {}, maximum {} iterations; least mean of the baselines {} ({}), least p99 {} ({}), least maximum {} ({})",
+            row.name,
             short(row.average(m)),
             short(row.average(p)),
             short(row.average(x)),
             short(least(m)),
+            holder(m),
             short(least(p)),
-            short(least(x))
+            holder(p),
+            short(least(x)),
+            holder(x)
         ),
         Verdict::of_all(wins),
-        "averages over the trainings",
-    );
+        "averages over the trainings; the three least values may belong to different baselines",
+    ).changed_by("more training steps or more knobs where a baseline has the lower value");
     let many = &findings.many_knobs;
     let [gradient, search] = [&many.gradient, &many.search].map(|r| r.average(Score::blend));
     section.claim(
-        format!("{plant}: with {} knobs, a search without gradients stays behind although it may spend {} times the work.", many.knobs, config.search_factor),
-        format!("½ mean + ½ p99: {} by the gradient, {} by the search", short(gradient), short(search)),
+        format!("{plant}: with {} knobs, a search without gradients has a worse score although it may spend {} times the work.", many.knobs, config.search_factor),
+        format!("½ mean + ½ p99: {} {}, {} {} iterations", many.gradient.name, short(gradient), many.search.name, short(search)),
         Verdict::of(gradient < search),
-        format!("{} against {} million solver iterations", short(many.work[0]), short(many.work[1])),
-    );
+        format!("work: gradient {}, search {} million solver iterations", short(many.work[0]), short(many.work[1])),
+    ).changed_by("fewer knobs, where a search needs fewer trials, or a larger budget for it");
     if let [tuned, other] = findings.closed_loop.as_slice() {
         let wins = [
             tuned.average(m) < other.average(m),
@@ -153,27 +170,29 @@ fn claims(
         section.claim(
             format!("{plant}: better in closed loop, too, with a warm start."),
             format!(
-                "mean {} against {}, p99 {} against {}",
+                "{}: mean {}, p99 {} iterations; {}: mean {}, p99 {}",
+                tuned.name,
                 short(tuned.average(m)),
-                short(other.average(m)),
                 short(tuned.average(p)),
+                other.name,
+                short(other.average(m)),
                 short(other.average(p))
             ),
             Verdict::of_all(wins),
-            "against Jacobi scaling with (ρ, α) chosen in closed loop",
-        );
+            "the baseline is Jacobi scaling with (ρ, α) chosen in closed loop",
+        ).changed_by("training on ticks of the closed loop with warm starts; the training here uses cold starts");
     }
     let [tuned, other] = findings.input_error;
     section.claim(
-        format!("{plant}: the stop test is not cheated: what is applied at the stop is as good as before."),
+        format!("{plant}: the input at the stop is as accurate as with Jacobi scaling, so the stop test is not gamed."),
         format!(
-            "mean distance of u from the exact solution: {} tuned, {} with Jacobi scaling",
+            "mean distance of u from the exact solution: stopping time {}, Jacobi scaling {}",
             short(tuned.0),
             short(other.0)
         ),
         Verdict::of(tuned.0 <= 1.2 * other.0),
-        format!("largest: {} and {}", short(tuned.1), short(other.1)),
-    );
+        format!("largest distance: stopping time {}, Jacobi scaling {}; a factor of 1.2 in the mean is allowed", short(tuned.1), short(other.1)),
+    ).changed_by("a smaller tolerance ε_p or ε_d, or a term for the error of u in the training loss");
 }
 
 fn score_table(rows: &[&MethodRow]) -> Table {
@@ -258,8 +277,10 @@ fn figures(section: &mut Section, findings: &Findings) {
     let plant = findings.plant;
     section.figure(
         name(findings, "deadline"),
-        format!("{plant}: share of the held-out ticks that a deadline after so many iterations would cut off"),
-        deadline(findings).to_svg(),
+        format!(
+            "{plant}: share of the held-out ticks that take more iterations than a deadline allows"
+        ),
+        deadline(findings),
     );
     let plots: Vec<Plot> = findings
         .counts
@@ -326,6 +347,6 @@ fn figures(section: &mut Section, findings: &Findings) {
     section.figure(
         name(findings, "training"),
         format!("{plant}: scores on the pool while the chosen controller was trained"),
-        plot.to_svg(),
+        plot,
     );
 }

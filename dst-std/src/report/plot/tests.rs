@@ -39,9 +39,10 @@ fn what_cannot_be_drawn_is_left_out() {
         .line(Series::new("line", points).markers());
     let text = svg(&plot);
     // Four points can be drawn, and the legend shows a fifth marker.
-    assert_eq!(text.matches("<circle").count(), 5);
-    let line = text.split("<path d=\"").find(|d| d.contains("#0072b2"));
-    let d = line.and_then(|d| d.split('"').next()).unwrap();
+    assert_eq!(text.matches(Colour::Palette(0).marker()).count(), 5);
+    let layer = text.split("data-name=\"line\"").nth(1).unwrap();
+    let d = layer.split("d=\"").nth(1).unwrap();
+    let d = d.split('"').next().unwrap();
     assert_eq!(d.matches('M').count(), 2, "two pieces: {d}");
     assert_eq!(d.matches('L').count(), 2, "{d}");
 }
@@ -102,8 +103,8 @@ fn text_is_escaped() {
         .line(Series::new(evil, [(0.0, 1.0), (1.0, 2.0)]));
     let text = svg(&plot);
     assert!(!text.contains("<script"), "{text}");
-    // The name of the drawing, its title, two axes, two names, the legend.
-    assert_eq!(text.matches("&lt;script&gt;").count(), 7);
+    // The name of the drawing, its title, two axes, two names, the legend; for the script two axes and the layer.
+    assert_eq!(text.matches("&lt;script&gt;").count(), 10);
 }
 
 #[test]
@@ -134,7 +135,9 @@ fn every_kind_of_layer_is_drawn() {
         .horizontal("level", 2.5)
         .line(Series::new("dots", [(0.0, 1.0), (1.0, 3.0)]).dotted());
     let text = svg(&plot);
-    assert_eq!(text.matches("fill-opacity=\"0.75\"").count(), 4 + 1);
+    assert_eq!(text.matches("fill-opacity=\"0.75\"").count(), 1 + 1);
+    let bars = text.split("data-name=\"histogram\"").nth(1).unwrap();
+    assert_eq!(bars.split('>').nth(1).unwrap().matches('M').count(), 4);
     assert_eq!(text.matches("stroke-dasharray=\"5 4\"").count(), 1 + 1);
     assert_eq!(text.matches("stroke-dasharray=\"1.5 3.5\"").count(), 1 + 1);
     for name in ["histogram", "level", "dots"] {
@@ -149,7 +152,8 @@ fn a_known_plot_has_known_text() {
         .size(100.0, 100.0)
         .line(Series::new("", [(0.0, 0.0), (0.5, 1.0), (1.0, 0.0)]));
     let text = svg(&plot);
-    let line = text.lines().find(|line| line.contains("#0072b2")).unwrap();
+    let mut lines = text.lines().skip_while(|line| !line.contains("#0072b2"));
+    let line = lines.nth(1).unwrap();
     // 12 of padding, 8 beside the labels "0.0" of two digits and a point; 4 % of room around the data.
     let left = 12.0 + 8.0 + 12.0 * (0.57 * 2.0 + 0.28);
     let (x, y) = (
@@ -176,12 +180,51 @@ fn panels_stand_side_by_side() {
         rest.split('"').next().unwrap().parse().unwrap()
     };
     let one = plot.to_svg();
-    let four = panels(&vec![plot; 4], 2);
+    let four = panels(&vec![plot; 4], 2).to_svg();
     balance::check(&four).unwrap();
-    assert_eq!(four.matches("<g ").count(), 4);
+    assert_eq!(four.matches("<g transform=").count(), 4);
     for name in ["width", "height"] {
         let ratio = size(&four, name) / size(&one, name);
         assert!((ratio - 2.0).abs() < 0.02, "{name}: {ratio}");
     }
-    balance::check(&panels(&[], 0)).unwrap();
+    balance::check(&panels(&[], 0).to_svg()).unwrap();
+}
+
+#[test]
+fn panels_of_one_quantity_have_equal_axes() {
+    let plot = |label: &str, top: f64| {
+        Plot::new("panel")
+            .x(Axis::linear("iterations"))
+            .y(Axis::log(label))
+            .line(Series::new("a", [(0.0, 1.0), (top, top)]))
+    };
+    let together = panels(&[plot("f", 10.0), plot("f", 1000.0), plot("g", 20.0)], 3);
+    let ranges: Vec<_> = together.plots.iter().map(Plot::rulers).collect();
+    let span = |ruler: &Ruler| (ruler.low, ruler.high);
+    let alone = plot("f", 1000.0).rulers();
+    assert!(ranges.iter().all(|r| span(&r.0) == span(&alone.0)));
+    assert_eq!(span(&ranges[0].1), span(&alone.1));
+    assert_eq!(span(&ranges[1].1), span(&alone.1));
+    assert_ne!(span(&ranges[2].1), span(&alone.1));
+    // Ranges that were asked for are covered; one that was not leaves it to the data.
+    let asked = |low, high| plot("f", 10.0).y(Axis::log("f").range(low, high));
+    let both = panels(&[asked(1e-3, 1.0), asked(1e-2, 5.0)], 2);
+    assert_eq!(span(&both.plots[0].rulers().1), (1e-3, 5.0));
+    assert_eq!(span(&both.plots[1].rulers().1), (1e-3, 5.0));
+}
+
+#[test]
+fn a_plot_tells_the_script_its_frame_scales_and_names() {
+    let plot = Plot::new("A")
+        .x(Axis::linear("x").range(0.0, 2.0))
+        .y(Axis::log("y").range(1e-3, 10.0))
+        .line(Series::new("named", [(0.0, 1.0), (1.0, 2.0)]))
+        .line(Series::new("", [(0.0, 1.0), (1.0, 2.0)]).grey());
+    let text = svg(&plot);
+    assert!(
+        text.contains("data-x=\"linear 0e0 2e0\" data-y=\"log 1e-3 1e1\" data-names=\"x|y\""),
+        "{text}"
+    );
+    // Context in grey without a name tells no values.
+    assert_eq!(text.matches("data-name=").count(), 1);
 }
