@@ -1,8 +1,8 @@
-//! Why there are no results.
+//! The reasons why there are no results.
 
 use std::fmt;
 
-/// Why a computation has no results.
+/// The reason why a computation has no results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// It cannot be done; one sentence.

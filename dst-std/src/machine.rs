@@ -1,4 +1,4 @@
-//! What this process may use of the machine, where the system tells, and what it should say of it.
+//! The resources that this process may use, where the system reports them, and the description of the machine in results.
 
 /// Bytes that can still be allocated without swapping, nor beyond what a control group allows; `None` where the system does not tell.
 pub(crate) fn available_memory() -> Option<u64> {
@@ -54,7 +54,7 @@ pub fn must_fit(what: &str, needed: f64, remedy: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What a run should say about where it ran: name, value.
+/// The description of the machine for a result: name and value.
 pub fn facts(threads: usize) -> Vec<(String, String)> {
     let mut features: Vec<&str> = Vec::new();
     #[cfg(target_arch = "x86_64")]

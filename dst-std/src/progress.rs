@@ -1,7 +1,7 @@
 //! Progress of long work, and a way to end it early: one type for the whole crate.
 //!
 //! A function that takes long is given a [`Progress`]. It opens a [`Counter`] for every countable part of its work, and asks
-//! [`Progress::check`] between parts. The caller decides who watches: nobody, a closure, or the progress bars of the program `dst`.
+//! [`Progress::check`] between parts. The caller chooses the observer: none, a closure, or the progress bars of the program `dst`.
 //!
 //! ```
 //! use std::sync::{Arc, Mutex};
@@ -78,7 +78,7 @@ impl fmt::Debug for Progress {
 }
 
 impl Progress {
-    /// Progress that nobody watches.
+    /// Progress without an observer.
     pub fn hidden() -> Self {
         Self {
             observer: None,

@@ -1,6 +1,6 @@
 //! Search without a gradient: separable CMA-ES, an evolution strategy with a diagonal covariance (Ros and Hansen, 2008).
 //!
-//! [`Cmaes`] is told the value of every candidate that it asks for. It needs nothing but the order of these values.
+//! [`Cmaes`] is given the value of every candidate that it asks for. It needs nothing but the order of these values.
 //!
 //! ```
 //! use dst_std::search::Cmaes;
@@ -123,7 +123,7 @@ impl Cmaes {
         &self.mean
     }
 
-    /// Generations told so far.
+    /// Generations so far.
     pub fn generations(&self) -> usize {
         self.generations
     }

@@ -244,7 +244,7 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
     assert_eq!(Model::from_json(&text).unwrap(), good);
 }
 
-/// What is committed is what the stored knobs give: nobody has edited it, and the exporter has not changed since.
+/// The committed controllers are those that the stored knobs give: no edits by hand, no change of the exporter.
 #[test]
 fn the_controllers_of_the_firmware_are_an_export() {
     let safety_filter = (
@@ -272,7 +272,7 @@ fn the_controllers_of_the_firmware_are_an_export() {
     assert!(short.contains("must have 56 numbers, not 1"), "{short}");
 }
 
-/// What firmware carries fits together: K is that of R and H, and the bounds are the plant's.
+/// The parts of a controller fit together: K is that of R and H, and the bounds are the plant's.
 #[test]
 fn the_controllers_of_the_firmware_fit_their_plants() {
     use dst_models::controllers as exported;

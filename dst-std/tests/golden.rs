@@ -16,7 +16,7 @@ use dst_std::tune::{
     Criterion, Evaluation, ProblemKind, TunedMethod, TuningConfig, TuningProblem, tune,
 };
 
-/// Where the instruction sets differ, so much in double precision.
+/// The tolerance between instruction sets, in double precision.
 const LOOSE: [f64; 2] = [1e-9, 1e-3];
 
 /// Hyperparameters, and the iterations of every run with them.

@@ -15,7 +15,7 @@ use crate::report::{OutDir, Section};
 
 /// Cut the iterations of a solver that must meet a deadline: tune, compare with every baseline, export.
 ///
-/// Two plants: a safety filter with four axes, and a quadrotor. Iterations per tick, on ticks that nobody has seen.
+/// Two plants: a safety filter with four axes, and a quadrotor. Iterations per tick, on held-out ticks.
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -51,14 +51,14 @@ enum Sub {
 
 /// Tune the controllers and write them as a Rust module and as a C header each, beside their knobs.
 ///
-/// A model of one's own is a JSON object: a, b (rows), q, r (diagonals), inputs (pairs of bounds), states (which, lower,
+/// Your own model is a JSON object: a, b (rows), q, r (diagonals), inputs (pairs of bounds), states (which, lower,
 /// upper), horizon, primal_tolerance, dual_tolerance; ticks start anywhere within "start", a bound for every state.
 #[derive(clap::Args)]
 struct ExportArgs {
-    /// Where to write; made if it is not there.
+    /// Folder to write to; created if it does not exist.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// A model of one's own instead of the two plants.
+    /// Your own model instead of the two plants.
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
     /// Small sizes: seconds instead of minutes.

@@ -110,11 +110,11 @@ struct Train {
     /// The network: dm (11551 weights) or rnnprop (15001).
     #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = named::<Architecture>)]
     model: Architecture,
-    /// What is brought down over a run: mean, the mean of f, as published; log, the mean of ln f, with which the network learns to go on
+    /// The quantity to be minimised over a run: mean, the mean of f, as published; log, the mean of ln f, with which the network learns to go on
     /// where f is small.
     #[arg(long, value_name = "L", default_value = "mean", value_parser = named::<Loss>)]
     loss: Loss,
-    /// What is added to the loss: none; literal, the stopping time as the paper has it, or a number, which is its weight;
+    /// The term added to the loss: none; literal, the stopping time as the paper has it, or a number, which is its weight;
     /// guarded, which counts honest stops only; carried, the same without a reward for a shorter last step; target, the time
     /// to a level of f.
     #[arg(long, value_name = "P", default_value = "none", value_parser = penalty, allow_hyphen_values = true)]
@@ -151,7 +151,7 @@ struct Train {
     /// Begin from these weights, a file or a network of the program (rnnprop-1), instead of random ones.
     #[arg(long, value_name = "FILE|NAME")]
     from: Option<String>,
-    /// Where the weights go.
+    /// File for the weights.
     #[arg(long, value_name = "FILE.safetensors")]
     out: PathBuf,
     /// Seconds between two checkpoints; 0 for one after every step.

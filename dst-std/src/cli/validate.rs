@@ -56,10 +56,10 @@ pub(super) struct Args {
     /// Integrator: euler, heun or rk4.
     #[arg(long, value_name = "NAME", default_value = "euler", value_parser = named::<IntegratorName>)]
     integrator: IntegratorName,
-    /// How the stopping time is read off the last step: paper, interpolated, slope or hermite.
+    /// Crossing, the way to read the stopping time off the last step: paper, interpolated, slope or hermite.
     #[arg(long, value_name = "NAME", default_value = "paper", value_parser = named::<Crossing>)]
     crossing: Crossing,
-    /// Give up after so many steps.
+    /// Give up after this many steps.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS, value_parser = positive_count, allow_hyphen_values = true)]
     max_steps: usize,
     /// Relative tolerance of the truth.
@@ -109,7 +109,7 @@ fn slots(text: &str) -> Result<Slots, String> {
 struct Report {
     #[serde(flatten)]
     problem: InstanceSpec,
-    /// Is the matrix stored as such?
+    /// True if the matrix is stored densely.
     dense: bool,
     #[serde(flatten)]
     run: GradientRun,
@@ -124,7 +124,7 @@ struct Report {
     x0_gradient_norm: f64,
     /// T of the adaptive solver.
     truth_time: Option<f64>,
-    /// Of ∂T/∂θ against that of the adaptive solver.
+    /// Relative error of ∂T/∂θ against the adaptive solver.
     relative_error: Option<f64>,
     /// Evaluations of A in the forward run: N times the stages of the integrator.
     forward_evaluations: usize,

@@ -14,7 +14,7 @@ use super::program::Program;
 const REACH: usize = 100;
 /// An extrapolated stop is not taken to be later than this many caps.
 const LATEST: f64 = 4.0;
-/// Slots of the backward sweep: no recomputation below so many steps.
+/// Slots of the backward sweep: no recomputation below this many steps.
 const SLOTS: usize = 64;
 
 /// A stopping time and what it depends on.
@@ -184,7 +184,7 @@ mod tests {
     use crate::control::Knobset;
     use crate::control::plants::safety_filter;
 
-    /// Where every state is kept, an iteration is computed once forwards and counts twice backwards.
+    /// With every state kept, an iteration is computed once forwards and counts twice backwards.
     #[test]
     fn work_is_three_times_the_iterations() {
         let plant = safety_filter();

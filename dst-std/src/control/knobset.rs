@@ -1,11 +1,11 @@
-//! Which knobs a controller has: weights by kind of constraint and by stage, and when they switch.
+//! The knobs of a controller: weights by kind of constraint and by stage, and when they switch.
 
 use dst_core::mpc::Knobs;
 
 use super::program::Program;
 use super::tuned::Tuned;
 
-/// Which knobs there are: R = base·exp(Φθ) and α, per phase.
+/// The knobs: R = base·exp(Φθ) and α, per phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Knobset {
     /// R at θ = 0.

@@ -9,7 +9,7 @@
 //! Model ─► Program ─► Pool ─► recipe: Adam on dN/dθ ─► Tuned ─► Controller, export: Rust constants, C header
 //! ```
 //!
-//! A controller for one's own plant, whole (the same in C: `tests/c/own_controller.c`):
+//! A complete controller for your own plant (the same in C: `tests/c/own_controller.c`):
 //!
 //! ```
 //! use dst_core::mpc::Tick;

@@ -51,7 +51,7 @@ impl fmt::Display for ModelError {
 
 impl std::error::Error for ModelError {}
 
-/// A horizon beyond this is a slip of the pen; K would have millions of entries.
+/// The longest horizon that is accepted; beyond it K would have millions of entries.
 const MOST_VARIABLES: usize = 512;
 
 fn matrix(name: &str, rows: &[Vec<f64>], shape: (usize, usize)) -> Result<Matrix, ModelError> {
@@ -66,7 +66,7 @@ fn matrix(name: &str, rows: &[Vec<f64>], shape: (usize, usize)) -> Result<Matrix
     Ok(Matrix::from_fn(shape.0, shape.1, |i, j| rows[i][j]))
 }
 
-/// Are all of them finite on the device?
+/// True if all of them are finite on the device.
 fn single(values: impl IntoIterator<Item = f64>) -> bool {
     values.into_iter().all(|v| (v as f32).is_finite())
 }

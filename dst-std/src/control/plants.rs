@@ -154,7 +154,7 @@ const GAINS: (f64, f64) = (7.0, 3.0);
 /// The sine that the nominal controller of one axis follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sine {
-    /// Of the position.
+    /// The position's.
     pub amplitude: f64,
     /// In radians per second.
     pub frequency: f64,

@@ -22,7 +22,7 @@ pub struct Program<S> {
     pub lower: Vec<S>,
     /// Upper bounds of one stage.
     pub upper: Vec<S>,
-    /// When a tick is solved.
+    /// The tolerances at which a tick counts as solved.
     pub tolerance: Tolerance<S>,
 }
 

@@ -24,7 +24,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// Of these counts; one above `cap` means: not solved.
+    /// The score of these counts; a count above `cap` means not solved.
     pub fn of(counts: &[u32], cap: u32) -> Self {
         let mut sorted: Vec<u32> = counts.iter().map(|&c| c.min(cap)).collect();
         sorted.sort_unstable();

@@ -11,7 +11,7 @@ pub enum Stream {
     Pool(usize),
     /// Further ticks, which decide between its settings and train the last phase.
     Fresh(usize),
-    /// Which ticks of the pool are in a batch.
+    /// The ticks of the pool that form a batch.
     Batches(usize),
     /// The search without a gradient.
     Search(usize),

@@ -24,7 +24,7 @@ pub struct TuningOptions {
     pub steps: usize,
     /// Instances per step.
     pub batch: usize,
-    /// Of these, from the slowest of the pool.
+    /// The number of these taken from the slowest of the pool.
     pub hard: usize,
     /// Step length.
     pub rate: f64,

@@ -34,7 +34,7 @@ pub struct Examples {
     pub labels: Vec<f64>,
 }
 
-/// Why a data set cannot be read.
+/// The reason why a data set cannot be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -42,7 +42,7 @@ pub enum ReadError {
     Io {
         /// The file.
         name: String,
-        /// What the system says.
+        /// The message of the system.
         error: io::Error,
     },
     /// The text is not LIBSVM format.
@@ -53,12 +53,12 @@ pub enum ReadError {
         line: u64,
         /// Byte in the line, from 1.
         column: u64,
-        /// What is wrong there.
+        /// The fault there.
         fault: Fault,
     },
 }
 
-/// What is wrong with a word of a data file.
+/// The fault of a word in a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
@@ -155,7 +155,7 @@ struct Parser<'n, R> {
     name: &'n str,
 }
 
-/// What the next word of a line is.
+/// The kind of the next word of a line.
 enum Next {
     Word,
     LineEnd,
@@ -362,14 +362,14 @@ impl<R: Read> Parser<'_, R> {
     }
 }
 
-/// Does a word end here? If it is too long for the window to tell, no.
+/// True if a word ends here; false if it is too long for the window.
 #[inline]
 fn ends(window: &[u8], at: usize) -> bool {
     let end = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'#');
     at < TOKEN && window.get(at).is_none_or(end)
 }
 
-/// What an error shows of a word: short, and printable whatever it holds.
+/// A word as an error shows it: short, and printable whatever it holds.
 fn excerpt(word: &[u8]) -> String {
     const SHOWN: usize = 24;
     let shown = word.get(..SHOWN).unwrap_or(word).escape_ascii().to_string();

@@ -34,7 +34,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// What comes next.
+    /// The bytes that come next.
     #[inline]
     pub(super) fn window(&mut self) -> io::Result<&[u8]> {
         if self.end - self.at < TOKEN && !self.finished {

@@ -76,7 +76,7 @@ impl Tensor {
     }
 }
 
-/// Rows of θ that a layer with so many inputs takes.
+/// Rows of θ for a layer with this many inputs.
 const fn cell_rows(inputs: usize) -> usize {
     4 * (inputs + HIDDEN + 2)
 }
@@ -101,7 +101,7 @@ impl Architecture {
         }
     }
 
-    /// Is there a linear layer in front?
+    /// True if there is a linear layer in front.
     const fn embeds(self) -> bool {
         matches!(self, Self::RnnProp)
     }

@@ -29,7 +29,7 @@ pub struct Evaluation {
 const ADAM_GRID: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0];
 
 impl Evaluation {
-    /// On so many problems, with runs of so many steps.
+    /// An evaluation on `problems` problems, with runs of `steps` steps.
     pub const fn new(family: Family, problems: usize, steps: usize) -> Self {
         Self {
             family,

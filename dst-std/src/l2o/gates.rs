@@ -90,12 +90,12 @@ pub(super) struct Kept<'a, T> {
     pub(super) tanh_c: &'a Rows<T>,
 }
 
-/// Who wants something of the output h′ of a layer, besides the next step: the layer above, or the output of the network.
+/// The consumer of the output h′ of a layer besides the next step: the layer above, or the output of the network.
 pub(super) enum Above<'a, T> {
     Layer {
-        /// What it wants.
+        /// The cotangent that it passes down.
         bar: &'a Rows<T>,
-        /// Where to leave h′ for it.
+        /// The place for h′.
         output: &'a mut Rows<T>,
     },
     Output {

@@ -57,7 +57,7 @@ pub(super) struct Deactivate<'a, T, S> {
     pub(super) gate_bars: &'a mut [Gates<T>; TILE],
     pub(super) bias_bar: &'a mut Gates<T>,
     pub(super) c_before_bar: &'a mut Rows<T>,
-    /// Is that written over, instead of being added to?
+    /// True if that is overwritten instead of added to.
     pub(super) afresh: bool,
 }
 

@@ -17,7 +17,7 @@ pub enum Loss {
 }
 
 const FLOOR: f64 = 1e-12;
-/// What rounding leaves of inf f in single precision, generously.
+/// A generous bound on the rounding error of inf f in single precision.
 const ROUNDING: f64 = 1e-6;
 
 impl Loss {
@@ -29,7 +29,7 @@ impl Loss {
         }
     }
 
-    /// What a mean of it is.
+    /// The name of its mean.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Mean => "mean f",
@@ -37,7 +37,7 @@ impl Loss {
         }
     }
 
-    /// Must inf f be known?
+    /// True if inf f must be known.
     pub(super) const fn counts_from_infimum(self) -> bool {
         matches!(self, Self::Log)
     }

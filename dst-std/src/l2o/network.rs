@@ -21,7 +21,7 @@ pub(super) struct Network<'a, T> {
     weights: Weights<'a, T>,
     scratch: &'a mut NetworkScratch<T>,
     place: Place,
-    /// Is it on the way back?
+    /// True in the backward pass.
     back: bool,
 }
 

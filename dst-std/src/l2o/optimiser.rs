@@ -27,7 +27,7 @@ const REMEMBERED: usize = 4 * TILE * WIDTH;
 /// Numbers of a state per variable, at most: what is remembered, x, m and v.
 pub(super) const PER_VARIABLE: usize = REMEMBERED / TILE + 3;
 
-/// May the gradient that is fed to the network be differentiated?
+/// True if the gradient that is fed to the network is differentiated, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Feed {
     /// No: it counts as data.

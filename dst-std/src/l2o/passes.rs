@@ -77,7 +77,7 @@ pub(super) struct Backward<'a, T> {
     pub(super) at: State<&'a [Memory<T>], &'a [T], T>,
     pub(super) next_bar: State<&'a [Memory<T>], &'a [T], T>,
     pub(super) bar: State<&'a mut [Memory<T>], &'a mut [T], &'a mut T>,
-    /// Is what is in `bar` of the memories to be forgotten?
+    /// True if the content of `bar` for the memories is to be discarded.
     pub(super) afresh: bool,
     pub(super) theta_bar: WeightsBar<'a, T>,
     /// Cotangent of the gradient; empty if it is detached.
@@ -155,7 +155,7 @@ impl<T: Real> WithSimd for Backward<'_, T> {
     }
 }
 
-/// Are all of these finite?
+/// True if all of these are finite.
 pub(super) struct Finite<'a, T>(pub(super) &'a [T]);
 
 impl<T: Real> WithSimd for Finite<'_, T> {

@@ -45,7 +45,7 @@ impl<T: Real> RunWorker<T> {
 }
 
 impl<T: Real> Runner<T> {
-    /// For runs of so many steps on problems of this family, from x = 0.
+    /// A runner of `steps` steps on problems of this family, from x = 0.
     pub(super) fn new(model: Architecture, family: Family, steps: usize) -> Self {
         Self {
             model,

@@ -1,7 +1,7 @@
 //! Scores of a set of runs: f along the way, the iteration at which the stop test fires, and f there.
 //!
 //! The test f(x_{k−1}) − f(x_k) ≤ ε also fires when f *rises*, and a method that stands still meets it at once. So a stopping
-//! iteration never stands alone here: f at the stop and the share of rises come with it. Values of f are told above inf f,
+//! iteration never stands alone here: f at the stop and the share of rises come with it. Values of f are given above inf f,
 //! which is zero where the data can be separated.
 
 use serde::Serialize;

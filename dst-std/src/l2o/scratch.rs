@@ -48,7 +48,7 @@ pub(super) const PER_VARIABLE: usize = size_of::<Trace<f32>>() / size_of::<f32>(
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Cell<T> {
-    /// Of its inputs, of which there are `inputs`, and of its hidden state.
+    /// Weights of its `inputs` inputs and of its hidden state.
     pub(super) weights: [[Gates<T>; HIDDEN]; 2],
     pub(super) inputs: usize,
     /// Both biases in one.
@@ -71,7 +71,7 @@ impl<T: Real> Cell<T> {
         [&input[..self.inputs], hidden]
     }
 
-    /// Are these its weights?
+    /// True if these are its weights.
     #[inline(always)]
     pub(super) fn holds(&self, from: &CellParts<&[Gates<T>], &Gates<T>>) -> bool {
         let [input, hidden] = self.sources();
@@ -116,7 +116,7 @@ fn sum_of_biases<T: Real>(from: &CellParts<&[Gates<T>], &Gates<T>>) -> Gates<T> 
     sum
 }
 
-/// Are all entries equal? Without a branch per entry, so that it vectorises.
+/// True if all entries are equal. Has no branch per entry, so that it vectorises.
 #[inline(always)]
 fn same<T: Real>(a: &[Gates<T>], b: &[Gates<T>]) -> bool {
     a.iter().zip(b).all(|(a, b)| {
@@ -145,10 +145,10 @@ pub struct NetworkScratch<T> {
     pub(super) tiles: usize,
     /// Tile by tile, page after page.
     pub(super) pages: Vec<Trace<T>>,
-    /// Which evaluation wrote a page.
+    /// The evaluation that wrote a page.
     pub(super) stamps: Vec<T>,
     pub(super) stamp: T,
-    /// Which weights a page was written with, and which those of the tile are.
+    /// The weights that a page was written with, and those of the tile.
     pub(super) versions: Vec<usize>,
     pub(super) version: usize,
 }
@@ -170,7 +170,7 @@ pub(super) struct TileScratch<T> {
 }
 
 impl<T: Real> NetworkScratch<T> {
-    /// For problems of `dim` variables. With `pages`, so many steps in a row need no second forward pass on the way back;
+    /// For problems of `dim` variables. With `pages`, that number of steps in a row needs no second forward pass on the way back;
     /// a page takes some 1400 bytes per variable in single precision.
     pub fn new(dim: usize, pages: usize) -> Box<Self> {
         let tiles = dim.div_ceil(TILE);
@@ -198,7 +198,7 @@ impl<T: Real> NetworkScratch<T> {
         })
     }
 
-    /// Is there room for a problem of this size? Pages are made for one size, the rest for any.
+    /// True if there is room for a problem of this size. Pages are made for one size, the rest for any.
     pub(super) fn fits(&self, dim: usize) -> bool {
         self.stamps.is_empty() || self.tiles == dim.div_ceil(TILE)
     }

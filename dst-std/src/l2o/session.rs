@@ -26,7 +26,7 @@ const INITIAL: u64 = 2000;
 pub struct TrainingPlan {
     /// Settings of a step.
     pub recipe: Recipe,
-    /// Of weights and problems.
+    /// The seed of weights and problems.
     pub seed: u64,
     /// Training steps.
     pub steps: usize,
@@ -60,7 +60,7 @@ pub struct SessionStep {
     pub step: usize,
     /// The sum of the losses of the segments.
     pub loss: f64,
-    /// Of the validation after this step; NaN if there was none.
+    /// The loss of the validation after this step; NaN if there was none.
     pub validation: f64,
 }
 

@@ -136,7 +136,7 @@ impl<T: Real> Task<T> {
 }
 
 impl Family {
-    /// So many variables and examples, with entries of standard deviation 1.
+    /// A family with this many variables and examples, and entries of standard deviation 1.
     pub const fn new(dim: usize, samples: usize) -> Self {
         Self {
             dim,
@@ -340,7 +340,7 @@ mod tests {
         (f.to_f64(), gradient)
     }
 
-    /// Far on the right side of all examples f and its gradient are tiny, but known to as many digits as elsewhere.
+    /// Far on the right side of all examples f and its gradient are tiny, but known to the same number of digits.
     #[test]
     fn a_small_loss_keeps_its_digits() {
         let family = Family::new(24, 6);

@@ -21,7 +21,7 @@ const NOTES: &str = "dst";
 /// A network with its weights, and what the file says about them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
-    /// Which network.
+    /// The architecture of the network.
     pub model: Architecture,
     /// Its weights.
     pub theta: Vec<f32>,

@@ -47,7 +47,7 @@ const ARTANH: [f64; 11] = {
     coefficients
 };
 
-/// Σ cᵢxⁱ; odd and even powers apart, because one chain of so many multiplications would keep the processor waiting.
+/// Σ cᵢxⁱ; odd and even powers apart, because one long chain of multiplications would stall the processor.
 #[inline(always)]
 fn polynomial(c: &[f64; 11], x: f64) -> f64 {
     let y = x * x;

@@ -75,7 +75,7 @@ impl Block {
     }
 }
 
-/// What a pass does to x, in this order: subtract V·a, multiply by λ, and give back Wᵀx.
+/// The operations of a pass on x, in this order: subtract V·a, multiply by λ, and give back Wᵀx.
 #[derive(Clone, Copy)]
 struct Pass<'a> {
     update: Option<(&'a Block, [f64; BLOCK])>,

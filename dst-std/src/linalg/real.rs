@@ -183,7 +183,7 @@ lanes!(
 /// The functions in single precision: the same reductions as [`super::elementwise`] has in double precision, fewer terms.
 mod single {
     const LOG2_E: f32 = std::f32::consts::LOG2_E;
-    /// What rounding took from it.
+    /// The rounding error of it.
     const LOG2_E_LOW: f32 = 1.925_963e-8;
     /// ln 2 in two parts, the first with zeros at its end: k·LN_2_HIGH is exact.
     const LN_2_HIGH: f32 = 0.693_359_4;

@@ -110,7 +110,7 @@ impl Csr {
         self.indices.len()
     }
 
-    /// Is every entry one, so that no values are stored?
+    /// True if every entry is one, so that no values are stored.
     pub fn is_binary(&self) -> bool {
         self.values.is_none()
     }

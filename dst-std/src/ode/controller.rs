@@ -1,4 +1,4 @@
-//! How long the next step is.
+//! The length of the next step.
 //!
 //! The error of a step, in units of the tolerance, is e ≈ C·h⁵. An accepted step is followed by one of length
 //! h·0.9·e^{−0.24}·e_before^{0.04}. The second power ("PI control") damps the swings that e^{−1/5} alone makes where stability, not
@@ -22,7 +22,7 @@ const SAFETY: f64 = 0.9;
 /// A step may change the length by these factors.
 const SHRINK: f64 = 0.2;
 const GROW: f64 = 10.0;
-/// What the error of a very good step counts in the next one.
+/// The least error that a very good step counts with in the next one.
 const LEAST_ERROR: f64 = 1e-4;
 
 /// The memory of the control.
@@ -40,7 +40,7 @@ impl Controller {
         }
     }
 
-    /// Is a step with this error good enough? Changes `h` to the length of the next trial either way.
+    /// True if a step with this error is accepted. Changes `h` to the length of the next trial either way.
     pub(super) fn judge(&mut self, error: f64, h: &mut f64) -> bool {
         if error <= 1.0 {
             let factor = SAFETY * error.powf(-ALPHA) * self.before.powf(BETA);

@@ -1,10 +1,10 @@
-//! Why there is no event or no gradient of its time.
+//! The reasons why there is no event, or no gradient of its time.
 
 use std::fmt;
 
 use dst_core::Error;
 
-/// Why there is no event, or no gradient of its time.
+/// The reason why there is no event, or no gradient of its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum OdeError {

@@ -1,4 +1,4 @@
-//! Where in the crossing step J meets ε.
+//! The location of the event: the point of the crossing step at which J meets ε.
 //!
 //! The unknown is the length s of the step itself: J after *a step of length s from x_k* equals ε. The dense
 //! output gives a first guess at one evaluation a probe, but only with its own order 4; repeating the step with length s costs six,
@@ -15,12 +15,12 @@ use super::step::{INNER, Step};
 /// J counts as equal to ε within this relative distance.
 const CLOSE: f64 = 1e-14;
 
-/// Is J equal to ε, to rounding?
+/// True if J equals ε, to rounding.
 fn is_close(j: f64, epsilon: f64) -> bool {
     (j - epsilon).abs() <= CLOSE * epsilon.abs()
 }
 
-/// Has J come down to ε? A hair above is there already, or another step of no length would follow.
+/// True if J has fallen to ε. A value above it by rounding counts, or another step of no length would follow.
 pub(super) fn is_reached(j: f64, epsilon: f64) -> bool {
     j <= epsilon || is_close(j, epsilon)
 }
@@ -73,7 +73,7 @@ impl Bracket {
         self.low.s + 0.5 * (self.high.s - self.low.s)
     }
 
-    /// Where the secant through the last two trials meets zero, if that is between the ends; otherwise the middle.
+    /// The zero of the secant through the last two trials, if that is between the ends; otherwise the middle.
     fn guess(&self) -> f64 {
         let secant = self.last.s - self.last.above / self.slope;
         // Of an infinite slope the secant would say that the last trial was right.

@@ -31,7 +31,7 @@ pub struct EventGradient {
     pub epsilon: f64,
     /// dJ/dt = ∂J/∂t − ∇J·A at T; negative.
     pub slope: f64,
-    /// How well determined the crossing is; its fall of J is that over the crossing step before it was cut.
+    /// The condition of the crossing; its fall of J is that over the crossing step before it was cut.
     pub condition: Condition<f64>,
     /// Calls into the system.
     pub evaluations: Evaluations,

@@ -59,7 +59,7 @@ pub use error::OdeError;
 pub use gradient::{Evaluations, EventGradient, event_gradient};
 pub use solver::{Accepted, Event, Segment, event_time, trace};
 
-/// What a solve may take and how exact it must be.
+/// Limits and tolerances of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Relative tolerance of one step: its error is held below atol + rtol·|x| in the root mean square over the states.

@@ -40,7 +40,7 @@ pub struct Event {
     pub rejected: usize,
     /// Evaluations between the ends of the crossing step, for a first guess of T.
     pub probes: usize,
-    /// How often the crossing step was repeated with another length.
+    /// The number of times that the crossing step was repeated with another length.
     pub repeats: usize,
     /// Evaluations of the rate in all.
     pub evaluations: usize,
@@ -61,7 +61,7 @@ pub struct Segment<'a> {
     pub after: &'a [f64],
     /// J at its start and end.
     pub criterion: (f64, f64),
-    /// Does it end at the event?
+    /// True if it ends at the event.
     pub is_last: bool,
     rates: &'a [Vec<f64>; STAGES],
 }

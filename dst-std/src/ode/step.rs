@@ -98,7 +98,7 @@ impl<'a, Y: System<f64> + ?Sized> Step<'a, Y> {
         self.evaluate(t, h, INNER)
     }
 
-    /// What the transpose needs, from x_k alone: six evaluations.
+    /// The stages that the transpose needs, from x_k alone: six evaluations.
     pub(super) fn record(&mut self, t: f64, h: f64) {
         self.evaluate(t, h, 0);
         self.middle(t, h);

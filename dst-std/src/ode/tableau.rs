@@ -39,7 +39,7 @@ pub(super) const E: [f64; STAGES] = [
     -1.0 / 40.0,
 ];
 
-/// What lifts the cubic Hermite interpolation to order 4.
+/// The correction that lifts the cubic Hermite interpolation to order 4.
 const D: [f64; STAGES] = [
     -12715105075.0 / 11282082432.0,
     0.0,

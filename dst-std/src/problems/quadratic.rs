@@ -9,7 +9,7 @@ use crate::linalg::householder::Householder;
 use crate::linalg::symmetric::Symmetric;
 use crate::random::{fill_normals, normals};
 
-/// Where the random numbers of a seed come from.
+/// The streams of the random numbers of a seed.
 pub(crate) mod stream {
     pub(crate) const START: u64 = 1;
     pub(crate) const PARAMETERS: u64 = 2;

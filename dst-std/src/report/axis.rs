@@ -12,7 +12,7 @@ const MOST: usize = 8;
 /// No number beyond this is drawn: differences of larger ones overflow.
 const HUGE: f64 = 1e300;
 
-/// How numbers are laid out along an axis, and what stands beside it.
+/// The scale of an axis, and its label.
 #[derive(Clone, Debug)]
 pub struct Axis {
     pub(super) label: String,
@@ -87,7 +87,7 @@ impl Axis {
         }
     }
 
-    /// Can this number be drawn?
+    /// True if this number can be drawn.
     pub(super) fn takes(&self, value: f64) -> bool {
         value.is_finite() && value.abs() <= HUGE && (self.scale == Scale::Linear || value > 0.0)
     }
@@ -218,7 +218,7 @@ impl Label {
 }
 
 impl Ruler {
-    /// Where a number is along the axis: 0 at the low end, 1 at the high end, beyond them outside.
+    /// The position of a number along the axis: 0 at the low end, 1 at the high end, beyond them outside.
     pub(super) fn place(&self, value: f64) -> f64 {
         if self.log {
             // Not the logarithm of a ratio: that of 1e290 and 1e-290 overflows.

@@ -8,7 +8,7 @@ use super::markup::px;
 /// A place on the paper.
 pub(super) type Place = (f64, f64);
 
-/// Where the data area lies.
+/// The rectangle of the data area.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) left: f64,
@@ -18,12 +18,12 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Where a number of the horizontal axis lies.
+    /// The position of a number of the horizontal axis.
     pub(super) fn across(&self, ruler: &Ruler, value: f64) -> f64 {
         self.left + ruler.place(value) * (self.right - self.left)
     }
 
-    /// Where a number of the vertical axis lies.
+    /// The position of a number of the vertical axis.
     pub(super) fn up(&self, ruler: &Ruler, value: f64) -> f64 {
         self.bottom - ruler.place(value) * (self.bottom - self.top)
     }
@@ -101,7 +101,7 @@ impl Frame {
     }
 }
 
-/// `M x y L …`, without the points that lie on the one before: nobody sees a third of a pixel.
+/// `M x y L …`, without the points that lie on the one before: a third of a pixel is not visible.
 pub(super) fn polyline(points: &[Place]) -> String {
     let mut d = String::new();
     let mut last: Option<Place> = None;

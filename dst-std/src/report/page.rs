@@ -21,7 +21,7 @@ const NARROW: f64 = 368.0;
 /// The greatest height in pixels of the data area of a figure as wide as the column.
 const HIGHEST: f64 = 340.0;
 
-/// How far the run that makes the page has come.
+/// The progress of the run that makes the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// There is more to come.

@@ -52,19 +52,19 @@ fn label_markup(label: &Label) -> String {
     }
 }
 
-/// What draws one plot.
+/// The state that draws one plot.
 pub(super) struct Pen<'a> {
     pub(super) plot: &'a Plot,
     pub(super) x: &'a Ruler,
     pub(super) y: &'a Ruler,
     pub(super) frame: Frame,
     pub(super) svg: String,
-    /// Was there anything to see?
+    /// True if anything visible was drawn.
     pub(super) drawn: bool,
 }
 
 impl Pen<'_> {
-    /// Where a point lies on the paper; `None` if it cannot be drawn.
+    /// The position of a point in the picture; `None` if it cannot be drawn.
     fn at(&self, x: f64, y: f64) -> Option<Place> {
         let frame = self.frame;
         (self.plot.x.takes(x) && self.plot.y.takes(y))

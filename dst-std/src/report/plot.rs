@@ -294,7 +294,7 @@ impl From<Plot> for Panels {
 struct Drawing {
     width: f64,
     height: f64,
-    /// Where its data area begins.
+    /// The left edge of its data area.
     top: f64,
     body: String,
     name: String,

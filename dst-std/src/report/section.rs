@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::plot::Panels;
 use super::table::Table;
 
-/// Does a claim hold on our own runs?
+/// The verdict on a claim by our own runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -60,13 +60,13 @@ impl Verdict {
 pub struct Claim {
     /// The claim in words.
     pub text: String,
-    /// What was measured.
+    /// The measured values.
     pub measured: String,
     /// The decision.
     pub verdict: Verdict,
-    /// Why, in one line.
+    /// The reason, in one line.
     pub why: String,
-    /// What would change the verdict, in one line; empty where nothing particular is known.
+    /// The change that would alter the verdict, in one line; empty where nothing particular is known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub change: String,
 }
@@ -96,7 +96,7 @@ impl Claim {
 pub struct Figure {
     /// Small letters, digits and `-`.
     pub name: String,
-    /// What it shows.
+    /// The caption.
     pub caption: String,
     /// The plots, one or several.
     pub plots: Panels,
@@ -107,11 +107,11 @@ pub struct Figure {
 pub struct NamedTable {
     /// Small letters, digits and `-`.
     pub name: String,
-    /// What it shows.
+    /// The caption.
     pub caption: String,
     /// The table.
     pub table: Table,
-    /// In the page as well, not only as a file? The points of a curve are for files.
+    /// True if it is shown in the page as well, not only as a file. The points of a curve are for files.
     pub in_page: bool,
 }
 
@@ -120,7 +120,7 @@ pub struct NamedTable {
 pub struct Section {
     /// The headline.
     pub title: String,
-    /// What was claimed, what was measured.
+    /// The claims and their measured values.
     pub claims: Vec<Claim>,
     /// Words, a paragraph each.
     pub paragraphs: Vec<String>,
@@ -130,7 +130,7 @@ pub struct Section {
     pub tables: Vec<NamedTable>,
     /// The values it was run with, seeds included: name, value.
     pub config: Vec<(String, String)>,
-    /// Was it cut short? What is here is finished all the same.
+    /// True if it was cut short. Its content is finished all the same.
     pub interrupted: bool,
 }
 

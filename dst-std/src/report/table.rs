@@ -16,7 +16,7 @@ enum Align {
     Right,
 }
 
-/// What stands in a table at one place.
+/// The content of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
     shown: String,

@@ -16,18 +16,18 @@ const FEW: usize = 4;
 pub(super) struct Starts<'a> {
     pub(super) prepared: PreparedRun<'a>,
     pub(super) method: TunedMethod,
-    /// Where the runs start: states of the method.
+    /// The starting points: states of the method.
     pub(super) points: Vec<Vec<f64>>,
     /// Ends the work under way.
     pub(super) interrupt: &'a Interrupt,
-    /// What all trials so far took.
+    /// The work of all trials so far.
     pub(super) work: Work,
 }
 
 /// The mean over the starting points.
 #[derive(Clone, Debug)]
 pub(super) struct Mean {
-    /// Of the scores.
+    /// The gradient of the scores.
     pub(super) score: f64,
     /// Its gradient by the coordinates u; zeros if it was not asked for.
     pub(super) gradient: Vec<f64>,

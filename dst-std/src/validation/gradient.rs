@@ -54,7 +54,7 @@ pub enum Slots {
     /// Every state with its record: nothing is computed twice.
     #[serde(serialize_with = "serialize_all")]
     All,
-    /// So many states.
+    /// This many states.
     Number(usize),
 }
 
@@ -82,7 +82,7 @@ pub struct GradientRun {
     pub epsilon: f64,
     /// States that the backward sweep may keep.
     pub slots: Slots,
-    /// The run is given up after so many steps.
+    /// The step limit of the run.
     pub max_steps: usize,
 }
 

@@ -17,7 +17,7 @@ use crate::problems::quadratic;
 pub enum Basis {
     /// Uniformly random; dense.
     Haar,
-    /// A product of so many random reflections.
+    /// A product of this many random reflections.
     Reflections(usize),
 }
 
@@ -172,7 +172,7 @@ impl InstanceSpec {
         }
     }
 
-    /// Is the matrix stored as such?
+    /// True if the matrix is stored densely.
     pub fn is_dense(&self) -> bool {
         self.dense || self.basis == Basis::Haar
     }

@@ -86,7 +86,7 @@ fn a_training_leaves_weights_a_log_and_a_checkpoint() {
     assert_eq!(scratch.names().len(), 6, "{:?}", scratch.names());
 }
 
-/// Waits until the log has so many lines, or the program has ended.
+/// Waits until the log has this many lines, or the program has ended.
 fn wait_for(child: &mut Child, log: &Path, lines: usize) {
     let begin = Instant::now();
     while fs::read_to_string(log).map_or(0, |text| text.lines().count()) < lines {
@@ -208,7 +208,7 @@ fn an_out_that_cannot_be_written_is_refused() {
     assert_eq!(scratch.names(), ["b.checkpoint", "file"]);
 }
 
-/// What no machine has room for is refused, and a seed is any number.
+/// Sizes beyond any machine's memory are refused, and a seed is any number.
 #[test]
 fn sizes_beyond_memory_are_refused_and_any_seed_works() {
     let scratch = Scratch::new("ends");

@@ -9,7 +9,7 @@ use crate::book::{Book, Line, Number, instruction_set};
 use crate::training::{TARGET, small};
 use crate::{descending, weights};
 
-/// Where the instruction sets differ, so much in double and in single precision.
+/// The tolerance between instruction sets, in double and in single precision.
 const LOOSE: [f64; 2] = [1e-9, 1e-3];
 
 /// Entries of long vectors that are written out.

@@ -1,4 +1,4 @@
-//! What must not change a bit: pages, slots, a scratch that was used before. And single against double precision.
+//! Pages, slots and a scratch that was used before must not change a bit. And single against double precision.
 
 use dst_core::{HeapMemory, Map, Reading, Seeds, System};
 use dst_std::l2o::{Architecture, Feed, NetworkScratch, Optimiser};

@@ -121,7 +121,7 @@ fn first(penalty: Penalty, number: usize) -> (Vec<f64>, StepReport) {
     (trainer.gradient().to_vec(), report)
 }
 
-/// Where all stops are honest, the guarded penalty points where the literal one does, with the length of the loss.
+/// With no stop because f rises, the guarded penalty has the direction of the literal one, with the length of the loss.
 #[test]
 fn the_guarded_penalty_is_the_literal_one_at_the_length_of_the_loss() {
     let (plain, none) = first(Penalty::None, 0);

@@ -3,7 +3,7 @@
 /// Elements that HTML closes by itself.
 const VOID: [&str; 5] = ["meta", "br", "hr", "link", "img"];
 
-/// Is this balanced? The error says where it is not.
+/// Checks that this is balanced. The error says where it is not.
 #[allow(unreachable_pub)] // The unit tests of the library include this file as a private module.
 pub fn check(markup: &str) -> Result<(), String> {
     let mut open: Vec<String> = Vec::new();

@@ -341,7 +341,7 @@ fn the_whole_trajectory_can_be_drawn() {
     assert!(seen.iter().rev().skip(1).all(|s| !s.1) && seen.last().is_some_and(|s| s.1));
 }
 
-/// What a schedule with this many slots makes of n steps: forward steps in all.
+/// The forward steps of a schedule with this many slots over n steps.
 fn forward_steps(n: usize, slots: usize) -> usize {
     let mut marks = vec![Mark::EMPTY; slots];
     let mut schedule = Schedule::new(marks.len());

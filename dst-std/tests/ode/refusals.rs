@@ -1,4 +1,4 @@
-//! What has no event, no gradient or no sense ends in an error that says which.
+//! Problems without an event or a gradient, and senseless ones, end in an error that says which.
 
 use super::*;
 

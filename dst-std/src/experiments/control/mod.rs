@@ -45,7 +45,7 @@ pub struct ControlConfig {
     pub steps: usize,
     /// Ticks per step.
     pub batch: usize,
-    /// Of these, from the slowest of the pool.
+    /// The number of these taken from the slowest of the pool.
     pub hard: usize,
     /// Times that a training is done, of which the best is kept.
     pub restarts: usize,
@@ -107,7 +107,7 @@ impl ControlConfig {
         }
     }
 
-    /// Of training number `s`.
+    /// The entry of training number `s`.
     fn training(&self, s: usize) -> TuningOptions {
         self.options(Stream::Batches(s))
     }
@@ -131,7 +131,7 @@ impl ControlConfig {
 pub struct MethodRow {
     /// In words.
     pub name: String,
-    /// Is it tuned by the gradient of the stopping time?
+    /// True if it is tuned by the gradient of the stopping time.
     pub ours: bool,
     /// The settings it chose, in words.
     pub setting: String,

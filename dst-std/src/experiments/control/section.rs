@@ -15,13 +15,13 @@ type Part = fn(&Score) -> f64;
 pub fn section(config: &ControlConfig, results: &ControlResults) -> Section {
     let mut section = Section::new(super::TITLE);
     section.paragraph(
-        "A model predictive controller solves a quadratic program at every tick, here by ADMM in f32; the deadline does not wait. Its knobs are a \
-         weight R for every constraint and a relaxation α, switched at fixed iterations, so that no tick ever factorises. They are tuned by \
-         descending the gradient of the stopping time, mean and tail, on a pool of ticks; which setting is kept is decided by further ticks; the \
-         last phase, which one tick in two hundred reaches, is trained on the slowest of a great many; and the great many decide which of a few such \
-         trainings on the same pool is kept. Everything else is tuned on the same pool and decided by the same further ticks; the great many \
-         serve the last phase and the repeated trainings alone, which no baseline has. All is scored on ticks that nobody has seen: the test was \
-         drawn anew when the score of an earlier recipe on the former one was known.",
+        "A model predictive controller solves a quadratic program at every tick, here by ADMM in f32, before a fixed deadline. Its knobs are a \
+         weight R for every constraint and a relaxation α. They switch at fixed iterations, so that no tick factorises a matrix. The knobs \
+         are tuned by descending the gradient of the stopping time, mean and tail, on a pool of ticks. Further ticks choose among the \
+         settings. About 0.5 % of ticks reach the last phase; it is trained on the slowest ticks of a large pool, which also chooses among \
+         repeated trainings. All baselines are tuned on the same pool and chosen by the same further ticks; they have no last phase and \
+         therefore no use for the large pool. All scores are on held-out ticks. The held-out set was drawn again after the score of an \
+         earlier recipe on the previous set was known.",
     );
     section.paragraph(
         "Where simpler is as good, it should be said: for projected gradient with momentum a grid over its two parameters does as well as the \
@@ -228,7 +228,7 @@ fn tables(section: &mut Section, findings: &Findings) {
     let mut rows: Vec<&MethodRow> = findings.closed_loop.iter().collect();
     rows.extend(&findings.other_bounds);
     section.table(
-        name(findings, "elsewhere"),
+        name(findings, "robustness"),
         format!("{plant}: closed loop with warm start, then bounds that were not trained on"),
         score_table(&rows),
     );

@@ -47,7 +47,7 @@ pub struct ComparisonRow {
     pub time_gradient: f64,
     /// dN/dθ
     pub steps_gradient: f64,
-    /// Of the gradient.
+    /// The gradient's.
     pub relative_error: f64,
     /// Calls that it took.
     pub evaluations: Calls,
@@ -56,7 +56,7 @@ pub struct ComparisonRow {
 /// Calls into the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Calls {
-    /// Of the rate.
+    /// The rate's.
     pub rate: usize,
     /// Pullbacks.
     pub pullback: usize,

@@ -79,15 +79,15 @@ pub struct IllustrationConfig {
     pub curve_from: f64,
     /// … to this one …
     pub curve_to: f64,
-    /// … in so many intervals.
+    /// The number of intervals.
     pub curve_intervals: usize,
     /// Their step size.
     pub curve_step: f64,
-    /// Where tangents are drawn.
+    /// Values of θ at which tangents are drawn.
     pub tangents: Vec<f64>,
     /// The longest step of the study of the error.
     pub order_step: f64,
-    /// It is divided by √2 so many times.
+    /// The number of times that it is divided by √2.
     pub order_divisions: usize,
 }
 
@@ -139,7 +139,7 @@ pub struct Path {
     pub steps: Vec<(f64, f64)>,
     /// T, if the flow stops.
     pub time: Option<f64>,
-    /// Did Euler's method stop?
+    /// True if Euler's method stopped.
     pub stopped: bool,
 }
 
@@ -150,7 +150,7 @@ pub struct Curve {
     pub epsilon: f64,
     /// At every θ.
     pub points: Vec<CurvePoint>,
-    /// Where tangents are drawn.
+    /// Values of θ at which tangents are drawn.
     pub tangents: Vec<Tangent>,
 }
 

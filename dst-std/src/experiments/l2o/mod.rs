@@ -130,7 +130,7 @@ pub enum MethodKind {
 }
 
 impl MethodKind {
-    /// Of a network, as its file tells.
+    /// The description in the file of a network.
     pub fn of(trained: &Trained) -> Self {
         let note = |key: &str| trained.notes.get(key).map_or("", String::as_str);
         let log = note("loss") == Loss::Log.name();
@@ -166,7 +166,7 @@ impl MethodKind {
 pub struct MethodEntry {
     /// Kind of the method.
     pub kind: MethodKind,
-    /// Of a network, the seed of its training.
+    /// The training seed of a network.
     pub seed: Option<u64>,
     /// Its score.
     pub score: MethodScore,
@@ -175,7 +175,7 @@ pub struct MethodEntry {
 /// A set of problems, and how all methods did on it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MethodTable {
-    /// Which problems.
+    /// The problems.
     pub name: String,
     /// Variables.
     pub dim: usize,

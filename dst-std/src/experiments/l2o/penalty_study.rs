@@ -185,7 +185,7 @@ impl Finding {
         list(&self.scores.iter().map(of).collect::<Vec<_>>())
     }
 
-    /// Is every seed there sooner than without a penalty?
+    /// True if every seed gets there sooner than without a penalty.
     fn is_sooner(&self, plain: &Self) -> bool {
         let pairs = self.scores.iter().zip(&plain.scores);
         pairs
@@ -210,7 +210,7 @@ pub(super) fn show(section: &mut Section, findings: &[Finding]) {
         .filter(sooner)
         .map(|finding| format!("{} ({})", finding.field, finding.penalty))
         .collect();
-    let told = if places.is_empty() {
+    let where_sooner = if places.is_empty() {
         "nowhere".to_owned()
     } else {
         places.join("; ")
@@ -221,7 +221,7 @@ pub(super) fn show(section: &mut Section, findings: &[Finding]) {
             LEVELS[AIM]
         ),
         format!(
-            "sooner in every seed: {told} ({} of {} combinations of problem and penalty)",
+            "sooner in every seed: {where_sooner} ({} of {} combinations of problem and penalty)",
             places.len(),
             penalised.count()
         ),
@@ -232,7 +232,7 @@ pub(super) fn show(section: &mut Section, findings: &[Finding]) {
         .left("problems")
         .left("penalty")
         .right("N median")
-        .right("on a rise, %")
+        .right("stops where f rises, %")
         .right("f at stop")
         .right("f at 100");
     for level in LEVELS {
@@ -255,7 +255,7 @@ pub(super) fn show(section: &mut Section, findings: &[Finding]) {
     }
     section.table(
         "l2o-search",
-        "Where a penalty might help: one number per seed. f is told above inf f, which is zero where n < d. Guarded, carried: the \
+        "Problems on which a penalty might help: one number per seed. Values of f are above inf f, which is zero where n < d. Guarded, carried: the \
          two forms above. Target: the time to inf f + 1e-4, which nothing but a lower f brings down.",
         cells,
     );

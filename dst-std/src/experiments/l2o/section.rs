@@ -45,7 +45,7 @@ fn paragraphs(section: &mut Section, config: &L2oConfig) {
     section.paragraph(
         "f is the mean logistic loss of n random examples in d = 2n variables. The data can be separated, so inf f = 0 is not \
          attained, and the stop test f(x_{k−1}) − f(x_k) ≤ 1e-5 measures slow progress, not optimality. It also fires when f \
-         rises: Adam with the step size 1/L stops on a rise almost at once.",
+         rises: Adam with the step size 1/L stops almost at once, because f rises.",
     );
     section.paragraph(
         "Literal: the training loss plus λ·N, λ = 1, with the gradient of N as the paper defines it. That gradient belongs to the \
@@ -119,7 +119,7 @@ pub fn table(table: &MethodTable) -> Cells {
         .right("N median")
         .right("quartiles")
         .right("stopped")
-        .right("on a rise")
+        .right("stops where f rises")
         .right("f at stop")
         .right("f at 100");
     for level in LEVELS {
@@ -169,7 +169,7 @@ fn curves(results: &L2oResults) -> Cells {
     cells
 }
 
-/// Does it hold on every set, on some, on none?
+/// The verdict over all sets: every one, some or none.
 fn verdict(results: &L2oResults, holds: impl Fn(&MethodTable) -> bool) -> Verdict {
     Verdict::of_all(results.tables.iter().map(holds))
 }
@@ -263,13 +263,13 @@ fn claims(section: &mut Section, results: &L2oResults) {
     );
 }
 
-/// Are there entries of this kind?
+/// True if there are entries of this kind.
 fn has(results: &L2oResults, kind: MethodKind) -> bool {
     let mut tables = results.tables.iter();
     tables.any(|table| table.of(kind).next().is_some())
 }
 
-/// Does it hold for every entry of a kind, of which there are some?
+/// True if there are entries of this kind and it holds for all of them.
 fn every(table: &MethodTable, kind: MethodKind, holds: impl Fn(&MethodScore) -> bool) -> bool {
     table.of(kind).next().is_some() && table.of(kind).all(holds)
 }
@@ -337,7 +337,7 @@ fn literal(section: &mut Section, results: &L2oResults) {
         on_each(results, |table| {
             let rises = table.of(MethodKind::Literal).map(|score| 100.0 * score.rises);
             format!(
-                "{}, {} % of stops on a rise; {}",
+                "{}, {} % of stops where f rises; {}",
                 stops(table, MethodKind::Literal),
                 list(rises),
                 stops(table, MethodKind::Plain)
@@ -352,8 +352,8 @@ fn literal(section: &mut Section, results: &L2oResults) {
             let honest = |ours: &MethodScore| ours.rises < 0.5 && ours.median_f() <= COLLAPSED;
             every(table, MethodKind::Literal, |ours| sooner(ours) && honest(ours))
         }),
-        "A smaller N with a larger f at the stop, or with a stop on a rise of f, is not counted as a success.",
-    ).changed_by("a penalty that does not reward a stop on a rise: see the guarded penalty");
+        "A smaller N with a larger f at the stop, or with a stop because f rises, is not counted as a success.",
+    ).changed_by("a penalty that does not reward a stop because f rises: see the guarded penalty");
 }
 
 /// A penalty against the same training without, seed by seed.

@@ -28,7 +28,7 @@ pub struct ValidationConfig {
     pub usual_rtol: f64,
     /// Bytes of trajectory that a gradient may keep.
     pub kept_bytes: usize,
-    /// Runs are given up after so many steps.
+    /// The step limit of a run.
     pub max_steps: usize,
     /// An instance that is also run with its matrix formed.
     pub formed: Option<InstanceSpec>,
@@ -80,9 +80,9 @@ pub struct ValidationResults {
     pub cases: Vec<Case>,
     /// The instance with its matrix formed.
     pub formed: Option<Formed>,
-    /// Why that could not be done, if it could not.
+    /// The reason why that could not be done, if it could not.
     pub not_formed: Option<String>,
-    /// Was it cut short?
+    /// True if it was cut short.
     pub interrupted: bool,
 }
 
@@ -122,7 +122,7 @@ pub struct Point {
     pub step: f64,
     /// N
     pub steps: usize,
-    /// Of the gradient with respect to θ.
+    /// Relative error of the gradient with respect to θ.
     pub error: f64,
     /// Evaluations of the forward run over those of the adaptive solver.
     pub nfe_ratio: f64,

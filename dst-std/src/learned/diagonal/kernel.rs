@@ -58,13 +58,13 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Where to halve so many coordinates; `None` if they are few enough.
+/// The index at which to halve the coordinates; `None` if they are few enough.
 fn middle(len: usize) -> Option<usize> {
     (len > PIECE).then(|| (len / 2).next_multiple_of(LANES))
 }
 
 /// Coordinates that are computed side by side, into arrays of their own: the compiler then knows that nothing it writes
-/// overlaps what it reads, which it does not of so many slices, and vectorises.
+/// overlaps what it reads, which it does not for this number of slices, and vectorises.
 const LANES: usize = 32;
 type Lanes = [f64; LANES];
 
@@ -189,7 +189,7 @@ pub(super) struct Backward<'a> {
     /// 2j and l
     pub(super) seeds: (f64, f64),
     pub(super) theta_bar: [&'a mut [f64]; ROWS],
-    /// What Q is to be applied to.
+    /// The vectors that Q is applied to.
     pub(super) g_bar: &'a mut [f64],
     pub(super) x_bar: &'a mut [f64],
 }
