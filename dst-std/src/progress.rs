@@ -5,11 +5,13 @@
 //!
 //! ```
 //! use std::sync::{Arc, Mutex};
-//! use dst_std::progress::Progress;
+//! use dst_std::progress::{Progress, TaskState};
 //!
 //! let seen = Arc::new(Mutex::new(Vec::new()));
 //! let log = seen.clone();
-//! let progress = Progress::watched(move |state| log.lock().unwrap().push((state.done, state.total)));
+//! let progress = Progress::watched(move |state: TaskState<'_>| {
+//!     log.lock().unwrap().push((state.done, state.total));
+//! });
 //!
 //! let task = progress.task("summing", 2);
 //! for _ in 0..2 {

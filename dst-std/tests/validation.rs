@@ -269,11 +269,13 @@ fn the_orders_in_h() {
 
 #[test]
 fn an_interrupted_sweep_keeps_what_is_finished() {
+    let progress = Progress::hidden();
+    progress.interrupt().raise();
     let context = Context {
         quick: true,
         seed: 1,
         threads: 1,
-        progress: Progress::hidden(),
+        progress,
     };
     let results = run(&ValidationConfig::new(true, 1), &context).unwrap();
     assert!(results.interrupted && results.cases.is_empty() && results.formed.is_none());
