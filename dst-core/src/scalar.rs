@@ -129,9 +129,10 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn from_count(count: usize) -> Self {
-                // x86-64 has an instruction for signed numbers only; the detour of unsigned ones would be made in every step.
+                // x86-64 converts signed numbers in one instruction and unsigned ones in six, which every step would pay for.
+                // `usize::MAX`, which stands for no limit, stays large.
                 #[cfg(target_pointer_width = "64")]
-                let count = count as i64;
+                let count = count & (usize::MAX >> 1);
                 count as $t
             }
             #[inline(always)]
