@@ -13,14 +13,14 @@ use dst_std::control::plants::{quadrotor, safety_filter};
 use dst_std::control::{Differentiated, Knobset, differentiate, unrolled};
 use dst_std::progress::Progress;
 use dst_std::tune::{
-    Criterion, Evaluation, ProblemKind, TunedMethod, TuningConfig, TuningProblem, tune,
+    Criterion, ProblemKind, ScoredValues, TunedMethod, TuningConfig, TuningProblem, tune,
 };
 
 /// The tolerance between instruction sets, in double precision.
 const LOOSE: [f64; 2] = [1e-9, 1e-3];
 
 /// Hyperparameters, and the iterations of every run with them.
-fn setting(name: &str, setting: &Evaluation) -> Line {
+fn setting(name: &str, setting: &ScoredValues) -> Line {
     let counts = |steps: &[Option<usize>]| {
         let words = steps
             .iter()

@@ -6,7 +6,7 @@ use dst_core::checkpoint::{Action, Mark, Schedule, beta, optimum, repetitions};
 use serde::Serialize;
 
 use super::arguments::{count, positive_count};
-use super::{Failure, output};
+use super::{CommandError, output};
 
 /// The largest number of forward steps that are carried out.
 const MOST_STEPS: usize = 1_000_000_000;
@@ -47,12 +47,12 @@ struct CheckpointReport {
     max_repetitions: usize,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let report = measure(args.slots, args.steps)?;
     output::print(args.json, &report, |out| show(&report, out))
 }
 
-fn measure(slots: usize, steps: usize) -> Result<CheckpointReport, Failure> {
+fn measure(slots: usize, steps: usize) -> Result<CheckpointReport, CommandError> {
     let optimum = optimum(steps, slots);
     within_reach(slots, steps, optimum)?;
     // Every state but the last has a slot of its own if there are that many; more are never used.
@@ -70,11 +70,11 @@ fn measure(slots: usize, steps: usize) -> Result<CheckpointReport, Failure> {
     })
 }
 
-fn within_reach(slots: usize, steps: usize, forward_steps: usize) -> Result<(), Failure> {
+fn within_reach(slots: usize, steps: usize, forward_steps: usize) -> Result<(), CommandError> {
     if forward_steps <= MOST_STEPS {
         return Ok(());
     }
-    Err(Failure::NoAnswer(format!(
+    Err(CommandError::NoAnswer(format!(
         "reversing {steps} steps with {slots} slots takes {forward_steps} forward steps, more than {MOST_STEPS}; \
          raise --slots or lower --steps"
     )))
@@ -91,7 +91,7 @@ fn predict(slots: usize, steps: usize) -> Option<(usize, usize)> {
 }
 
 /// Runs and reverses, on step numbers alone. Returns the forward steps done and the most repetitions of one step.
-fn carry_out(slots: usize, n: usize) -> Result<(usize, usize), Failure> {
+fn carry_out(slots: usize, n: usize) -> Result<(usize, usize), CommandError> {
     let mut marks = vec![Mark::EMPTY; slots];
     let mut schedule = Schedule::new(slots);
     // The run: x_k is saved at the last moment, before step k + 1 overwrites it, as dst-core's forward run does.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Failure;
+use super::CommandError;
 use super::arguments::{seed, thread_count};
 use super::terminal::{self, Terminal};
 use crate::parallel;
@@ -60,8 +60,8 @@ impl Speech {
     }
 
     /// The same, ended by Ctrl-C.
-    pub(super) fn interruptible(self) -> Result<Progress, Failure> {
-        let interrupt = terminal::interrupt().map_err(Failure::NoAnswer)?;
+    pub(super) fn interruptible(self) -> Result<Progress, CommandError> {
+        let interrupt = terminal::interrupt().map_err(CommandError::NoAnswer)?;
         Ok(self.progress().with_interrupt(interrupt))
     }
 }

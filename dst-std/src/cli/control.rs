@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::common::{Parallel, Seeded, Speech};
-use super::{Failure, output};
+use super::{CommandError, output};
 use crate::control::{Model, Sizes, export};
 use crate::experiments::control::{self, ControlConfig, section};
 use crate::parallel;
@@ -70,21 +70,23 @@ struct ExportArgs {
     seeded: Seeded,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     if let Some(Sub::Export(args)) = &args.export {
         return run_export(args);
     }
     let progress = args.speech.interruptible()?;
     let out = match &args.out {
-        Some(path) => Some(OutDir::create(path).map_err(Failure::NoAnswer)?),
+        Some(path) => Some(OutDir::create(path).map_err(CommandError::NoAnswer)?),
         None => None,
     };
     let config = ControlConfig::new(args.seeded.seed, args.quick);
     let results = parallel::with(args.parallel.threads(), || control::run(&config, &progress))
-        .map_err(Failure::NoAnswer)??;
+        .map_err(CommandError::NoAnswer)??;
     let section = section(&config, &results);
     let files = match out {
-        Some(out) => out.write_section(&section).map_err(Failure::NoAnswer)?,
+        Some(out) => out
+            .write_section(&section)
+            .map_err(CommandError::NoAnswer)?,
         None => Vec::new(),
     };
     output::print(args.speech.json, &results, |to| {
@@ -100,12 +102,12 @@ fn show(section: &Section, to: &mut dyn Write) -> io::Result<()> {
     output::claims(to, &section.claims)
 }
 
-fn run_export(args: &ExportArgs) -> Result<(), Failure> {
+fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
     let model = match &args.model {
         None => None,
         Some(path) => {
             let refused =
-                |e: &dyn fmt::Display| Failure::NoAnswer(format!("{}: {e}", path.display()));
+                |e: &dyn fmt::Display| CommandError::NoAnswer(format!("{}: {e}", path.display()));
             let text = fs::read_to_string(path).map_err(|e| refused(&e))?;
             let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
             let model = Model::from_json(&text).map_err(|e| refused(&e))?;
@@ -114,7 +116,7 @@ fn run_export(args: &ExportArgs) -> Result<(), Failure> {
             Some((name.unwrap_or_default(), model))
         }
     };
-    let out = OutDir::create(&args.out).map_err(Failure::NoAnswer)?;
+    let out = OutDir::create(&args.out).map_err(CommandError::NoAnswer)?;
     let sizes = if args.quick {
         Sizes::quick()
     } else {
@@ -128,10 +130,10 @@ fn run_export(args: &ExportArgs) -> Result<(), Failure> {
             &Progress::hidden(),
         )
     })
-    .map_err(Failure::NoAnswer)??;
+    .map_err(CommandError::NoAnswer)??;
     let mut written = Vec::new();
     for (name, content) in &made.files {
-        written.push(out.write(name, content).map_err(Failure::NoAnswer)?);
+        written.push(out.write(name, content).map_err(CommandError::NoAnswer)?);
     }
     output::print(false, &(), |to| {
         made.notes

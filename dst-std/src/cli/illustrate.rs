@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::arguments::{finite, positive, positive_count};
-use super::{Failure, output};
+use super::{CommandError, output};
 use crate::experiments::illustration::{
     self, Comparison, FlowProblem, IllustrationConfig, compare,
 };
@@ -45,7 +45,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let problem = FlowProblem {
         theta: args.theta,
         step: args.step,
@@ -55,11 +55,13 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let (comparison, files) = match &args.out {
         None => (compare(&problem)?, Vec::new()),
         Some(path) => {
-            let out = OutDir::create(path).map_err(Failure::NoAnswer)?;
+            let out = OutDir::create(path).map_err(CommandError::NoAnswer)?;
             let config = IllustrationConfig::new(problem, false);
             let results = illustration::run(&config, &Progress::hidden())?;
             let section = illustration::section(&config, &results);
-            let files = out.write_section(&section).map_err(Failure::NoAnswer)?;
+            let files = out
+                .write_section(&section)
+                .map_err(CommandError::NoAnswer)?;
             (results.comparison, files)
         }
     };

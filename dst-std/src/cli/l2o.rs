@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::arguments::{named, not_negative, one_of, positive, positive_count};
 use super::common::{Parallel, Seeded, Speech};
-use super::{Failure, output};
+use super::{CommandError, output};
 use crate::experiments::l2o::{MethodEntry, MethodKind, MethodTable, table as shown};
 use crate::l2o::{
     ASSETS, Architecture, Asset, Evaluation, Family, Feed, Loss, Penalty, Recipe,
@@ -41,7 +41,7 @@ enum Command {
     Bench(Measure),
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     match &args.command {
         Command::Train(args) => train(args),
         Command::Test(args) => test(args),
@@ -205,21 +205,21 @@ impl Train {
     }
 }
 
-fn train(args: &Train) -> Result<(), Failure> {
-    parallel::with(args.parallel.threads(), || train_here(args)).map_err(Failure::Usage)?
+fn train(args: &Train) -> Result<(), CommandError> {
+    parallel::with(args.parallel.threads(), || train_here(args)).map_err(CommandError::Usage)?
 }
 
 /// Refuses what there is no memory for.
-fn must_fit(what: &str, bytes: f64) -> Result<(), Failure> {
+fn must_fit(what: &str, bytes: f64) -> Result<(), CommandError> {
     machine::must_fit(
         what,
         bytes,
         "take smaller or fewer problems, or fewer steps",
     )
-    .map_err(Failure::Usage)
+    .map_err(CommandError::Usage)
 }
 
-fn train_here(args: &Train) -> Result<(), Failure> {
+fn train_here(args: &Train) -> Result<(), CommandError> {
     let plan = args.plan();
     must_fit("this training", plan.recipe.bytes(args.parallel.threads()))?;
     let refused = |error| refusal(args, &plan, error);
@@ -286,30 +286,30 @@ struct Summary {
 }
 
 /// The failure of a training, in terms of the arguments.
-fn refusal(args: &Train, plan: &TrainingPlan, error: TrainError) -> Failure {
+fn refusal(args: &Train, plan: &TrainingPlan, error: TrainError) -> CommandError {
     let checkpoint = args.out.with_extension("checkpoint");
     let checkpoint = checkpoint.display();
     match error {
-        TrainError::SameName => Failure::Usage(format!(
+        TrainError::SameName => CommandError::Usage(format!(
             "--out must not end in .csv or .checkpoint, as the log and the checkpoint do, got '{}'",
             args.out.display()
         )),
-        TrainError::NotWritable(sentence) => Failure::Usage(sentence),
-        TrainError::CheckpointExists => Failure::Usage(format!(
+        TrainError::NotWritable(sentence) => CommandError::Usage(sentence),
+        TrainError::CheckpointExists => CommandError::Usage(format!(
             "there is a checkpoint of an earlier training in '{checkpoint}'; go on with --resume, or choose another --out"
         )),
-        TrainError::OtherStart => Failure::Usage(format!(
+        TrainError::OtherStart => CommandError::Usage(format!(
             "the checkpoint '{checkpoint}' belongs to a training that did not begin from --from {}; leave it out, or choose another --out",
             args.from.as_deref().unwrap_or_default()
         )),
-        TrainError::CheckpointUnreadable(kind) => Failure::NoAnswer(format!(
+        TrainError::CheckpointUnreadable(kind) => CommandError::NoAnswer(format!(
             "the checkpoint '{checkpoint}' cannot be read: {kind}; start without --resume"
         )),
         TrainError::CheckpointRefused(reason) => {
-            Failure::NoAnswer(format!("the checkpoint '{checkpoint}' {reason}"))
+            CommandError::NoAnswer(format!("the checkpoint '{checkpoint}' {reason}"))
         }
-        TrainError::Step(sentence) | TrainError::Save(sentence) => Failure::NoAnswer(sentence),
-        TrainError::Interrupted { done } => Failure::Interrupted(format!(
+        TrainError::Step(sentence) | TrainError::Save(sentence) => CommandError::NoAnswer(sentence),
+        TrainError::Interrupted { done } => CommandError::Interrupted(format!(
             "interrupted after {done} of {} steps; go on with --resume",
             plan.steps
         )),
@@ -342,7 +342,7 @@ struct Test {
 }
 
 /// The networks asked for, with their names.
-fn networks(names: &[String]) -> Result<Vec<(String, Trained)>, Failure> {
+fn networks(names: &[String]) -> Result<Vec<(String, Trained)>, CommandError> {
     if names.is_empty() {
         let all = ASSETS.iter();
         return Ok(all
@@ -354,27 +354,27 @@ fn networks(names: &[String]) -> Result<Vec<(String, Trained)>, Failure> {
 }
 
 /// A network of the program, or of a file.
-fn load(name: &str) -> Result<Trained, Failure> {
+fn load(name: &str) -> Result<Trained, CommandError> {
     match Asset::named(name) {
         Some(asset) => Ok(asset.load()),
-        None => Trained::load(Path::new(name)).map_err(Failure::NoAnswer),
+        None => Trained::load(Path::new(name)).map_err(CommandError::NoAnswer),
     }
 }
 
 /// The weights that a training of this model begins from.
-fn start(name: &str, model: Architecture) -> Result<Vec<f32>, Failure> {
+fn start(name: &str, model: Architecture) -> Result<Vec<f32>, CommandError> {
     let trained = load(name)?;
     if trained.model == model {
         return Ok(trained.theta);
     }
-    Err(Failure::Usage(format!(
+    Err(CommandError::Usage(format!(
         "--from must name weights of --model {}, got '{name}', which holds those of {}",
         model.name(),
         trained.model.name()
     )))
 }
 
-fn test(args: &Test) -> Result<(), Failure> {
+fn test(args: &Test) -> Result<(), CommandError> {
     let networks = networks(&args.weights)?;
     let evaluation = Evaluation::new(args.problem.family(), args.problems, args.steps);
     let progress = args.speech.interruptible()?;
@@ -395,7 +395,7 @@ fn test(args: &Test) -> Result<(), Failure> {
             });
             task.advance(1);
             if progress.interrupted() {
-                return Err(Failure::Interrupted("interrupted".to_owned()));
+                return Err(CommandError::Interrupted("interrupted".to_owned()));
             }
         }
         for (name, trained) in &networks {
@@ -406,7 +406,7 @@ fn test(args: &Test) -> Result<(), Failure> {
             });
             task.advance(1);
             if progress.interrupted() {
-                return Err(Failure::Interrupted("interrupted".to_owned()));
+                return Err(CommandError::Interrupted("interrupted".to_owned()));
             }
         }
         Ok(MethodTable {
@@ -415,7 +415,7 @@ fn test(args: &Test) -> Result<(), Failure> {
             entries,
         })
     };
-    let table = parallel::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
+    let table = parallel::with(args.parallel.threads(), work).map_err(CommandError::Usage)??;
     output::print(args.speech.json, &table, |to| {
         writeln!(
             to,
@@ -447,7 +447,7 @@ struct Measure {
     speech: Speech,
 }
 
-fn measure(args: &Measure) -> Result<(), Failure> {
+fn measure(args: &Measure) -> Result<(), CommandError> {
     let recipe = Recipe {
         batch: args.batch,
         family: Family::new(args.dim, args.dim.div_ceil(2)),
@@ -456,9 +456,9 @@ fn measure(args: &Measure) -> Result<(), Failure> {
     };
     let work = || {
         must_fit("this training step", recipe.bytes(args.parallel.threads()))?;
-        bench(recipe, args.repeat).map_err(|error| Failure::NoAnswer(error.to_string()))
+        bench(recipe, args.repeat).map_err(|error| CommandError::NoAnswer(error.to_string()))
     };
-    let result = parallel::with(args.parallel.threads(), work).map_err(Failure::Usage)??;
+    let result = parallel::with(args.parallel.threads(), work).map_err(CommandError::Usage)??;
     output::print(args.speech.json, &result, |to| {
         let [median, least, most] = result.seconds;
         writeln!(

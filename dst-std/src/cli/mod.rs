@@ -61,7 +61,7 @@ enum Command {
 
 /// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum CommandError {
     /// The arguments do not fit together: exit code 2.
     Usage(String),
     /// There is no result: exit code 1.
@@ -72,7 +72,7 @@ pub enum Failure {
     ReaderGone,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(message) | Self::NoAnswer(message) | Self::Interrupted(message) => {
@@ -83,9 +83,9 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for CommandError {}
 
-impl From<experiments::Failure> for Failure {
+impl From<experiments::Failure> for CommandError {
     fn from(failure: experiments::Failure) -> Self {
         match failure {
             experiments::Failure::NoAnswer(message) => Self::NoAnswer(message),
@@ -116,12 +116,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Validate(args) => validate::run(&args),
     };
     match result {
-        Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Ok(()) | Err(CommandError::ReaderGone) => ExitCode::SUCCESS,
         Err(failure) => {
             complain(&failure);
             match failure {
-                Failure::Usage(_) => ExitCode::from(2),
-                Failure::Interrupted(_) => ExitCode::from(130),
+                CommandError::Usage(_) => ExitCode::from(2),
+                CommandError::Interrupted(_) => ExitCode::from(130),
                 _ => ExitCode::FAILURE,
             }
         }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::arguments::{Named, named, names, not_negative, positive, positive_count};
 use super::common::{Parallel, Seeded, Speech};
-use super::{Failure, output};
+use super::{CommandError, output};
 use crate::experiments::Context;
 use crate::experiments::ola::{self, OlaConfig};
 use crate::ola::{
@@ -130,7 +130,7 @@ fn rate(text: &str) -> Result<Rate, String> {
     Ok(Rate::Number(number))
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     args.check()?;
     match args.method {
         Some(name) => one(args, name),
@@ -140,8 +140,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 impl Args {
     /// Refuses options that the chosen method does not use.
-    fn check(&self) -> Result<(), Failure> {
-        let refuse = |message: String| Err(Failure::Usage(message));
+    fn check(&self) -> Result<(), CommandError> {
+        let refuse = |message: String| Err(CommandError::Usage(message));
         let given = [
             ("--x0", self.x0.is_some()),
             ("--alpha0", self.alpha0.is_some()),
@@ -243,7 +243,7 @@ struct Single {
     seconds: f64,
 }
 
-fn one(args: &Args, name: AlgorithmName) -> Result<(), Failure> {
+fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
     let data = args.data.as_deref().unwrap_or("a1a");
     let mut problem = SvmProblem::load(data, args.reg, args.seeded.seed)?;
     if let Some(path) = &args.x0 {
@@ -254,15 +254,15 @@ fn one(args: &Args, name: AlgorithmName) -> Result<(), Failure> {
     let run = problem
         .run(setting, args.limits())
         .map_err(|error| match error {
-            Error::NonFinite { step: 0 } => Failure::NoAnswer(format!(
+            Error::NonFinite { step: 0 } => CommandError::NoAnswer(format!(
                 "f is not finite at the starting point of {}; give another with --x0",
                 problem.name()
             )),
-            Error::NonFinite { step } => Failure::NoAnswer(format!(
+            Error::NonFinite { step } => CommandError::NoAnswer(format!(
                 "{} left the finite numbers at iteration {step}; scale the data",
                 setting.algorithm.name()
             )),
-            error => Failure::NoAnswer(error.to_string()),
+            error => CommandError::NoAnswer(error.to_string()),
         })?;
     let single = Single {
         seconds: start.elapsed().as_secs_f64(),
@@ -312,7 +312,7 @@ fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-fn compare(args: &Args) -> Result<(), Failure> {
+fn compare(args: &Args) -> Result<(), CommandError> {
     let progress = args.speech.interruptible()?;
     let mut config = OlaConfig {
         limits: args.limits(),
@@ -325,7 +325,7 @@ fn compare(args: &Args) -> Result<(), Failure> {
     }
     let problems = ola::problems(&config)?;
     let out = args.out.as_deref().unwrap_or(Path::new("report"));
-    let out = OutDir::create(out).map_err(Failure::NoAnswer)?;
+    let out = OutDir::create(out).map_err(CommandError::NoAnswer)?;
     let context = Context {
         quick: false,
         seed: args.seeded.seed,
@@ -333,9 +333,11 @@ fn compare(args: &Args) -> Result<(), Failure> {
         progress,
     };
     let results = parallel::with(context.threads, || ola::run(&config, &problems, &context))
-        .map_err(Failure::NoAnswer)??;
+        .map_err(CommandError::NoAnswer)??;
     let section = ola::section(&config, &results);
-    let files = out.write_section(&section).map_err(Failure::NoAnswer)?;
+    let files = out
+        .write_section(&section)
+        .map_err(CommandError::NoAnswer)?;
     output::print(args.speech.json, &results, |to| {
         show_all(&results, &section, &files, to)
     })

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::Failure;
+use super::CommandError;
 use crate::report::Claim;
 
 /// Prints a result as one JSON object or as text.
@@ -13,7 +13,7 @@ pub(super) fn print<T: Serialize>(
     json: bool,
     value: &T,
     human: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let written = if json {
         serde_json::to_writer_pretty(&mut out, value)
@@ -26,8 +26,8 @@ pub(super) fn print<T: Serialize>(
     written
         .and_then(|()| out.flush())
         .map_err(|error| match error.kind() {
-            ErrorKind::BrokenPipe => Failure::ReaderGone,
-            _ => Failure::NoAnswer(format!("the output cannot be written: {error}")),
+            ErrorKind::BrokenPipe => CommandError::ReaderGone,
+            _ => CommandError::NoAnswer(format!("the output cannot be written: {error}")),
         })
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::arguments::one_of;
 use super::common::{Files, Parallel, Seeded, Speech};
-use super::{Failure, complain, output};
+use super::{CommandError, complain, output};
 use crate::experiments::{self, ALL, Context, Experiment};
 use crate::machine;
 use crate::parallel;
@@ -76,10 +76,10 @@ struct Outcome {
     claims: Vec<Claim>,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let progress = args.speech.interruptible()?;
     // Before the work: a directory that cannot be written should not cost an hour.
-    let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
+    let out = OutDir::create(&args.files.out).map_err(CommandError::NoAnswer)?;
     let Speech { json, quiet } = args.speech;
     let context = Context {
         quick: args.quick,
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             }
         })
     })
-    .map_err(Failure::NoAnswer)??;
+    .map_err(CommandError::NoAnswer)??;
     output::print(json, &summary, |to| show(&summary, to))?;
     verdict(&summary)
 }
@@ -137,7 +137,7 @@ fn carry_out(
     context: &Context,
     out: &OutDir,
     say: impl Fn(&str),
-) -> Result<Summary, Failure> {
+) -> Result<Summary, CommandError> {
     let size = if context.quick { "quick" } else { "full" };
     say(&format!(
         "{size} run of {}, {} threads, seed {}, into {}",
@@ -236,21 +236,21 @@ fn message(payload: &(dyn Any + Send)) -> &str {
     text.unwrap_or("it gave no reason")
 }
 
-fn write_files(section: &Section, out: &OutDir) -> Result<(), Failure> {
+fn write_files(section: &Section, out: &OutDir) -> Result<(), CommandError> {
     for (name, content) in section.files() {
         if out.written().contains(&name) {
-            return Err(Failure::NoAnswer(format!(
+            return Err(CommandError::NoAnswer(format!(
                 "a fault of this program: two files of the report are called '{name}'"
             )));
         }
-        out.write(&name, &content).map_err(Failure::NoAnswer)?;
+        out.write(&name, &content).map_err(CommandError::NoAnswer)?;
     }
     Ok(())
 }
 
-fn write_page(page: &Page, out: &OutDir) -> Result<PathBuf, Failure> {
+fn write_page(page: &Page, out: &OutDir) -> Result<PathBuf, CommandError> {
     out.write("index.html", &page.to_html())
-        .map_err(Failure::NoAnswer)
+        .map_err(CommandError::NoAnswer)
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -298,17 +298,17 @@ fn show(summary: &Summary, to: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Converts the summary to the result of the program.
-fn verdict(summary: &Summary) -> Result<(), Failure> {
+fn verdict(summary: &Summary) -> Result<(), CommandError> {
     let page = summary.page.display();
     let failed = summary.experiments.iter().filter(|o| o.error.is_some());
     let failed = failed.count();
     if summary.interrupted {
-        return Err(Failure::Interrupted(format!(
+        return Err(CommandError::Interrupted(format!(
             "interrupted; what is finished is in {page}"
         )));
     }
     if failed > 0 {
-        return Err(Failure::NoAnswer(format!(
+        return Err(CommandError::NoAnswer(format!(
             "{failed} of {} failed; see {page}",
             counted(summary.experiments.len(), "experiment")
         )));

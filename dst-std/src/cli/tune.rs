@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use super::arguments::{named, not_negative, positive, positive_count};
 use super::common::{Files, Parallel, Seeded, Speech};
-use super::{Failure, output};
+use super::{CommandError, output};
 use crate::data::{data_folder, load};
 use crate::format::short;
 use crate::parallel;
 use crate::report::OutDir;
 use crate::tune::{
-    Counts, Criterion, End, Evaluation, ProblemKind, TunedMethod, TuningConfig, TuningOutcome,
+    Counts, Criterion, End, ProblemKind, ScoredValues, TunedMethod, TuningConfig, TuningOutcome,
     TuningProblem, picture, tune,
 };
 
@@ -94,7 +94,7 @@ fn momentum(text: &str) -> Result<f64, String> {
     }
 }
 
-fn problem(args: &Args) -> Result<TuningProblem, Failure> {
+fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
     let default = if args.data.is_some() {
         ProblemKind::Svm
     } else {
@@ -102,29 +102,29 @@ fn problem(args: &Args) -> Result<TuningProblem, Failure> {
     };
     let kind = args.problem.unwrap_or(default);
     if args.reg > 0.0 && !kind.wants_data() {
-        return Err(Failure::Usage(format!(
+        return Err(CommandError::Usage(format!(
             "--reg is for the problems logistic and svm, not for {}",
             kind.name()
         )));
     }
     let Some(data) = &args.data else {
         return TuningProblem::built_in(kind, args.reg, args.seeded.seed)
-            .map_err(Failure::NoAnswer);
+            .map_err(CommandError::NoAnswer);
     };
     if !kind.wants_data() {
-        return Err(Failure::Usage(format!(
+        return Err(CommandError::Usage(format!(
             "--data is for the problems logistic and svm, not for {}",
             kind.name()
         )));
     }
     let set = load(data, data_folder().as_deref())
-        .map_err(|reason| Failure::NoAnswer(format!("--data: {reason}")))?;
+        .map_err(|reason| CommandError::NoAnswer(format!("--data: {reason}")))?;
     let name = if set.synthetic {
         format!("{}-synthetic", set.name)
     } else {
         set.name
     };
-    TuningProblem::on_data(kind, &name, set.examples, args.reg).map_err(Failure::NoAnswer)
+    TuningProblem::on_data(kind, &name, set.examples, args.reg).map_err(CommandError::NoAnswer)
 }
 
 /// The result and the path of the figure.
@@ -135,17 +135,17 @@ struct Report<'a> {
     plot: PathBuf,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let has_momentum = args.method.parameters().len() > 1;
     if args.beta.is_some() && !has_momentum {
-        return Err(Failure::Usage(format!(
+        return Err(CommandError::Usage(format!(
             "--beta is for methods with momentum, not for {}",
             args.method.name()
         )));
     }
     let problem = problem(args)?;
     let progress = args.speech.interruptible()?;
-    let out = OutDir::create(&args.files.out).map_err(Failure::NoAnswer)?;
+    let out = OutDir::create(&args.files.out).map_err(CommandError::NoAnswer)?;
     let config = TuningConfig {
         criterion: args.criterion,
         tolerance: args.tolerance,
@@ -161,11 +161,11 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let outcome = parallel::with(args.parallel.threads(), || {
         tune(&config, &problem, &progress)
     })
-    .map_err(Failure::NoAnswer)??;
+    .map_err(CommandError::NoAnswer)??;
     let name = format!("tune-{}-{}.svg", outcome.problem, outcome.method);
     let plot = out
         .write(&name, &picture(&outcome))
-        .map_err(Failure::NoAnswer)?;
+        .map_err(CommandError::NoAnswer)?;
     let report = Report {
         outcome: &outcome,
         plot,
@@ -174,7 +174,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         show(&report, args.criterion, to)
     })?;
     if outcome.end == End::Interrupted {
-        return Err(Failure::Interrupted(
+        return Err(CommandError::Interrupted(
             "interrupted; the best values so far are above".to_owned(),
         ));
     }
@@ -232,7 +232,7 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
             format!("median {median}, worst {worst}")
         }
     };
-    let row = |out: &mut dyn Write, name: &str, setting: &Evaluation| {
+    let row = |out: &mut dyn Write, name: &str, setting: &ScoredValues| {
         writeln!(
             out,
             "  {name:<12} training ({}): {:<28} held-out ({}): {}",

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::arguments::{finite, named, positive, positive_count, whole_at_least};
 use super::common::{Parallel, Seeded, Speech};
-use super::{Failure, output};
+use super::{CommandError, output};
 use crate::files::{try_to_write, write_file};
 use crate::format::short;
 use crate::machine;
@@ -142,17 +142,17 @@ struct Report {
     peak_rss_mb: Option<f64>,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let refused =
-        |reason| Failure::NoAnswer(format!("--gradient-out {reason}; choose another file"));
+        |reason| CommandError::NoAnswer(format!("--gradient-out {reason}; choose another file"));
     if let Some(path) = &args.gradient_out {
         // Before the work, which may take long.
         try_to_write(path).map_err(refused)?;
     }
     let count = args.parallel.threads();
     let (report, answer) = parallel::with(count, || compute(args, count))
-        .map_err(Failure::NoAnswer)?
-        .map_err(Failure::NoAnswer)?;
+        .map_err(CommandError::NoAnswer)?
+        .map_err(CommandError::NoAnswer)?;
     if let Some(path) = &args.gradient_out {
         let mut text = String::with_capacity(26 * answer.theta.len());
         for value in &answer.theta {

@@ -34,7 +34,7 @@ use dst_core::System;
 pub use config::{Criterion, TuningConfig};
 pub use descent::End;
 pub use method::TunedMethod;
-pub use outcome::{Counts, Evaluation, Round, TuningOutcome};
+pub use outcome::{Counts, Round, ScoredValues, TuningOutcome};
 pub use problem::{ProblemKind, TuningProblem};
 #[cfg(feature = "cli")]
 pub use section::picture;
@@ -123,14 +123,14 @@ pub fn tune(
 
     // The remaining work is short, and without it there is no result to show: it ignores the interrupt.
     (training.interrupt, held_out.interrupt) = (&never, &never);
-    let before = Evaluation {
+    let before = ScoredValues {
         theta,
         training: counts(&training.trials(&first.u, false).map_err(failure)?),
         held_out: held_out_before,
         work: Work::default(),
     };
-    let mut setting = |u: &[f64], work| -> Result<Evaluation, Failure> {
-        Ok(Evaluation {
+    let mut setting = |u: &[f64], work| -> Result<ScoredValues, Failure> {
+        Ok(ScoredValues {
             theta: method.theta(u),
             training: counts(&training.trials(u, false).map_err(failure)?),
             held_out: counts(&held_out.trials(u, false).map_err(failure)?),
@@ -218,7 +218,7 @@ fn choose(validation: &mut Starts<'_>, mut stages: Vec<Stage>) -> Result<Vec<Sta
 }
 
 /// The failure of a tuning in which no run stops, not even with the tuned values.
-fn no_run_stops(config: &TuningConfig, before: &Evaluation, tuned: &Evaluation) -> Failure {
+fn no_run_stops(config: &TuningConfig, before: &ScoredValues, tuned: &ScoredValues) -> Failure {
     Failure::NoAnswer(format!(
         "no run reached the tolerance {} within {} iterations, not even tuned ({} = {} at the end, {} untuned); \
          raise --max-steps or --tolerance, or take another --method",

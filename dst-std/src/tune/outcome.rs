@@ -46,7 +46,7 @@ impl Counts {
 
 /// Hyperparameters with their iteration counts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Evaluation {
+pub struct ScoredValues {
     /// The hyperparameters in the order of the method; `preconditioned` has one per variable.
     pub theta: Vec<f64>,
     /// Counts on the training starts.
@@ -92,11 +92,11 @@ pub struct TuningOutcome {
     /// The seed of the starting points.
     pub seed: u64,
     /// The initial values: the textbook's, or those of the configuration.
-    pub before: Evaluation,
+    pub before: ScoredValues,
     /// The tuned values.
-    pub tuned: Evaluation,
+    pub tuned: ScoredValues,
     /// The best values of a grid search with the same number of evaluations; none after an interrupt.
-    pub grid: Option<Evaluation>,
+    pub grid: Option<ScoredValues>,
     /// Points of the grid search.
     pub grid_points: usize,
     /// The rounds from `before` to `tuned`.

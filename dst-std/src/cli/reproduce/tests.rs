@@ -98,7 +98,7 @@ fn a_failure_does_not_stop_the_others() {
     assert!(lines[1].contains("failed") && lines[3].contains("1 of 2 claims hold"));
     let end = verdict(&summary).unwrap_err();
     assert!(
-        matches!(&end, Failure::NoAnswer(text) if text.starts_with("2 of 4 experiments failed"))
+        matches!(&end, CommandError::NoAnswer(text) if text.starts_with("2 of 4 experiments failed"))
     );
 }
 
@@ -114,7 +114,10 @@ fn an_interrupt_keeps_what_is_finished() {
         assert!(page.contains("A good one") && !page.contains("The last"));
         assert!(page.contains("This run was interrupted"), "{page}");
         assert_eq!(page.contains("Cut short"), name == "partial");
-        assert!(matches!(verdict(&summary), Err(Failure::Interrupted(_))));
+        assert!(matches!(
+            verdict(&summary),
+            Err(CommandError::Interrupted(_))
+        ));
     }
 }
 
