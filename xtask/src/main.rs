@@ -96,7 +96,7 @@ enum Command {
         /// For another target, such as thumbv7em-none-eabihf.
         #[arg(long)]
         target: Option<String>,
-        /// Euler, symplectic Euler and the adjoint: two fifths of the code.
+        /// Euler, symplectic Euler and the adjoint: two thirds of the code.
         #[arg(long)]
         small: bool,
         /// The folder; inside the target folder by default.
