@@ -108,7 +108,7 @@ impl Observer for Terminal {
         task.update(state);
         if self.lines && task.line.elapsed() >= PERIOD {
             task.line = Instant::now();
-            // There may be no room, or nobody to read: the work goes on.
+            // The write may fail (no space, closed pipe): the work goes on.
             let _ = writeln!(
                 std::io::stderr(),
                 "{}",

@@ -14,9 +14,9 @@ fn check_page(directory: &Path) -> String {
     let html = fs::read_to_string(directory.join("index.html")).unwrap();
     markup::check(&html).unwrap();
     // The script names a clip path of the page, which is no address.
-    let elsewhere = html.replace("url(#", "");
+    let outside_links = html.replace("url(#", "");
     for word in ["http", "src=", "@import", "url("] {
-        assert!(!elsewhere.contains(word), "{word}");
+        assert!(!outside_links.contains(word), "{word}");
     }
     assert_eq!(html.matches("<script>").count(), 1);
     for link in html.split("href=\"").skip(1) {

@@ -396,9 +396,9 @@ fn moved<I: Integrator<f64>>(
     system: &impl System<f64>,
     (slots, records, _): (usize, bool, usize),
 ) {
-    let elsewhere = memory.clone();
+    let relocated = memory.clone();
     *memory = heap(plan, system, slots, records);
-    *memory = elsewhere;
+    *memory = relocated;
 }
 
 /// Completes a run from any state and returns its result.
@@ -474,7 +474,7 @@ fn a_moved_memory_continues() {
 #[test]
 fn an_array_of_memory_is_moved_as_a_value() {
     type Fixed = Memory<f64, 4, 2, 5>;
-    fn elsewhere(memory: Box<Fixed>) -> Box<Fixed> {
+    fn relocated(memory: Box<Fixed>) -> Box<Fixed> {
         let other = Box::new((*memory).clone());
         drop(memory);
         other
@@ -487,12 +487,12 @@ fn an_array_of_memory_is_moved_as_a_value() {
     let mut memory = Box::new(Fixed::new());
     problem.start(&mut *memory).unwrap();
     while let Status::Running(_) = problem.advance(&mut *memory, 4).unwrap() {
-        memory = elsewhere(memory);
+        memory = relocated(memory);
     }
     while let Progress::Running { .. } = problem.adjoint(&mut *memory, stop(), 3).unwrap() {
-        memory = elsewhere(memory);
+        memory = relocated(memory);
     }
-    let memory = elsewhere(memory);
+    let memory = relocated(memory);
     assert_eq!(bits_of(problem.gradient(&*memory).unwrap()), reference);
 }
 

@@ -25,10 +25,10 @@ fn result(comparison: &SvmComparison, run: &OlaRun) -> String {
 }
 
 fn named(all: &[SvmComparison], tell: impl Fn(&SvmComparison) -> Option<String>) -> String {
-    let told = all
+    let parts = all
         .iter()
         .filter_map(|c| Some(format!("{}: {}", c.name, tell(c)?)));
-    told.collect::<Vec<_>>().join("; ")
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the verdict over all data sets.
