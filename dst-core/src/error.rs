@@ -39,6 +39,8 @@ pub enum Argument {
     Model,
     /// The tolerances of a quadratic program.
     Tolerance,
+    /// The trace of a formula or an objective.
+    Trace,
 }
 
 impl Argument {
@@ -59,6 +61,7 @@ impl Argument {
             Self::Memory => "the memory",
             Self::Model => "the data of the quadratic program",
             Self::Tolerance => "the tolerances of the quadratic program",
+            Self::Trace => "the trace of the formula (`with_trace`)",
         }
     }
 }

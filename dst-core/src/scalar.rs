@@ -72,16 +72,33 @@ pub trait Scalar:
 
     /// The bits, widened to 64.
     fn bits(self) -> u64;
+    /// The number with these bits; the upper half is ignored for `f32`.
+    fn from_bits(bits: u64) -> Self;
 
     /// √x
     #[cfg(feature = "libm")]
     fn sqrt(self) -> Self;
+    /// ∛x
+    #[cfg(feature = "libm")]
+    fn cbrt(self) -> Self;
     /// eˣ
     #[cfg(feature = "libm")]
     fn exp(self) -> Self;
+    /// 2ˣ
+    #[cfg(feature = "libm")]
+    fn exp2(self) -> Self;
+    /// eˣ − 1, accurate near zero
+    #[cfg(feature = "libm")]
+    fn exp_m1(self) -> Self;
     /// ln x
     #[cfg(feature = "libm")]
     fn ln(self) -> Self;
+    /// log₂ x
+    #[cfg(feature = "libm")]
+    fn log2(self) -> Self;
+    /// log₁₀ x
+    #[cfg(feature = "libm")]
+    fn log10(self) -> Self;
     /// ln(1 + x), accurate near zero
     #[cfg(feature = "libm")]
     fn ln_1p(self) -> Self;
@@ -94,15 +111,51 @@ pub trait Scalar:
     /// tan x
     #[cfg(feature = "libm")]
     fn tan(self) -> Self;
+    /// arcsin x
+    #[cfg(feature = "libm")]
+    fn asin(self) -> Self;
+    /// arccos x
+    #[cfg(feature = "libm")]
+    fn acos(self) -> Self;
     /// arctan x
     #[cfg(feature = "libm")]
     fn atan(self) -> Self;
+    /// sinh x
+    #[cfg(feature = "libm")]
+    fn sinh(self) -> Self;
+    /// cosh x
+    #[cfg(feature = "libm")]
+    fn cosh(self) -> Self;
     /// tanh x
     #[cfg(feature = "libm")]
     fn tanh(self) -> Self;
+    /// arsinh x
+    #[cfg(feature = "libm")]
+    fn asinh(self) -> Self;
+    /// arcosh x
+    #[cfg(feature = "libm")]
+    fn acosh(self) -> Self;
+    /// artanh x
+    #[cfg(feature = "libm")]
+    fn atanh(self) -> Self;
+    /// The largest integer that is not above x.
+    #[cfg(feature = "libm")]
+    fn floor(self) -> Self;
+    /// The smallest integer that is not below x.
+    #[cfg(feature = "libm")]
+    fn ceil(self) -> Self;
+    /// The nearest integer, halves away from zero.
+    #[cfg(feature = "libm")]
+    fn round(self) -> Self;
     /// xʸ
     #[cfg(feature = "libm")]
     fn powf(self, exponent: Self) -> Self;
+    /// The angle of the point (`x`, `self`).
+    #[cfg(feature = "libm")]
+    fn atan2(self, x: Self) -> Self;
+    /// √(x² + y²), without overflow.
+    #[cfg(feature = "libm")]
+    fn hypot(self, other: Self) -> Self;
 }
 
 mod sealed {
@@ -112,7 +165,7 @@ mod sealed {
 }
 
 macro_rules! scalar {
-    ($t:ty, $bits:ty, $exponent:expr, $($method:ident => $function:ident),*; $pow:ident) => {
+    ($t:ty, $bits:ty, $exponent:expr, $($method:ident => $function:ident),*; $($method2:ident => $function2:ident),*) => {
         impl Scalar for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -175,6 +228,10 @@ macro_rules! scalar {
             fn bits(self) -> u64 {
                 u64::from(self.to_bits())
             }
+            #[inline(always)]
+            fn from_bits(bits: u64) -> Self {
+                <$t>::from_bits(bits as $bits)
+            }
             $(
                 #[cfg(feature = "libm")]
                 #[inline]
@@ -182,19 +239,25 @@ macro_rules! scalar {
                     libm::$function(self)
                 }
             )*
-            #[cfg(feature = "libm")]
-            #[inline]
-            fn powf(self, exponent: Self) -> Self {
-                libm::$pow(self, exponent)
-            }
+            $(
+                #[cfg(feature = "libm")]
+                #[inline]
+                fn $method2(self, other: Self) -> Self {
+                    libm::$function2(self, other)
+                }
+            )*
         }
     };
 }
 
-scalar!(f32, u32, 0x7f80_0000, sqrt => sqrtf, exp => expf, ln => logf, ln_1p => log1pf,
-    sin => sinf, cos => cosf, tan => tanf, atan => atanf, tanh => tanhf; powf);
-scalar!(f64, u64, 0x7ff0_0000_0000_0000, sqrt => sqrt, exp => exp, ln => log, ln_1p => log1p,
-    sin => sin, cos => cos, tan => tan, atan => atan, tanh => tanh; pow);
+scalar!(f32, u32, 0x7f80_0000, sqrt => sqrtf, cbrt => cbrtf, exp => expf, exp2 => exp2f, exp_m1 => expm1f, ln => logf, log2
+    => log2f, log10 => log10f, ln_1p => log1pf, sin => sinf, cos => cosf, tan => tanf, asin => asinf, acos => acosf, atan =>
+    atanf, sinh => sinhf, cosh => coshf, tanh => tanhf, asinh => asinhf, acosh => acoshf, atanh => atanhf, floor => floorf,
+    ceil => ceilf, round => roundf; powf => powf, atan2 => atan2f, hypot => hypotf);
+scalar!(f64, u64, 0x7ff0_0000_0000_0000, sqrt => sqrt, cbrt => cbrt, exp => exp, exp2 => exp2, exp_m1 => expm1, ln => log,
+    log2 => log2, log10 => log10, ln_1p => log1p, sin => sin, cos => cos, tan => tan, asin => asin, acos => acos, atan =>
+    atan, sinh => sinh, cosh => cosh, tanh => tanh, asinh => asinh, acosh => acosh, atanh => atanh, floor => floor, ceil =>
+    ceil, round => round; powf => pow, atan2 => atan2, hypot => hypot);
 
 #[cfg(test)]
 mod tests {

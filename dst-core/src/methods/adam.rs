@@ -5,7 +5,7 @@
 
 use super::method::{Method, Update};
 use crate::scalar::Scalar;
-use crate::system::dual::Dual;
+use crate::system::{Arithmetic, Number};
 
 /// Update of [`Adam`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,46 +32,41 @@ impl<O, S: Scalar> Adam<O, S> {
     }
 }
 
-/// βⁿ
-fn power<S: Scalar, const K: usize>(beta: Dual<S, K>, n: S) -> Dual<S, K> {
-    beta.chain(beta.value.powf(n), n * beta.value.powf(n - S::ONE))
-}
-
 impl<S: Scalar> Update<S, 3, 4> for AdamUpdate<S> {
     fn params(&self) -> usize {
         3
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(
+    fn coefficients<A: Arithmetic<Scalar = S>>(
         &self,
-        theta: impl Fn(usize) -> Dual<S, K>,
+        theta: impl Fn(usize) -> Number<A>,
         t: S,
-    ) -> [Dual<S, K>; 4] {
+    ) -> [Number<A>; 4] {
         let n = t - self.start + S::ONE;
         let (alpha, beta1, beta2) = (theta(0), theta(1), theta(2));
-        let step = alpha / (1.0 - power(beta1, n));
-        let inverse = 1.0 / (1.0 - power(beta2, n));
+        let step = alpha / (1.0 - beta1.power(n));
+        let inverse = 1.0 / (1.0 - beta2.power(n));
         [step, inverse, beta1, beta2]
     }
     #[inline(always)]
-    fn rate<const K: usize>(
+    fn rate<A: Arithmetic<Scalar = S>>(
         &self,
         _: usize,
-        &[step, inverse, beta1, beta2]: &[Dual<S, K>; 4],
-        &[_, m, v]: &[Dual<S, K>; 3],
-        g: Dual<S, K>,
-    ) -> [Dual<S, K>; 3] {
+        &[step, inverse, beta1, beta2]: &[Number<A>; 4],
+        &[_, m, v]: &[Number<A>; 3],
+        g: Number<A>,
+    ) -> [Number<A>; 3] {
         let m_next = beta1 * m + (1.0 - beta1) * g;
         let v_next = beta2 * v + (1.0 - beta2) * (g * g);
         let corrected = inverse * v_next;
         // The gradient of this variable has always been zero: √ has no derivative there, and none is needed.
-        let root = if corrected.value > S::ZERO {
+        let root = if corrected > 0.0 {
             corrected.sqrt()
         } else {
-            Dual::constant(S::ZERO)
+            Number::constant(S::ZERO)
         };
         [
-            step * m_next / (root + Dual::constant(self.stability)),
+            step * m_next / (root + Number::constant(self.stability)),
             m - m_next,
             v - v_next,
         ]

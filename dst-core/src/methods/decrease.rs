@@ -150,6 +150,10 @@ impl<S: Scalar, Y: System<S>> System<S> for Decrease<Y, S> {
         }
     }
 
+    fn fault(&self, at: Point<'_, S>) -> Option<Error> {
+        self.inner.fault(self.inner_point(at))
+    }
+
     fn cost(&self) -> Cost {
         self.inner.cost()
     }

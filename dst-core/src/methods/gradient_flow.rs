@@ -2,14 +2,18 @@
 
 use super::method::{Method, Update};
 use crate::scalar::Scalar;
-use crate::system::dual::Dual;
+use crate::system::{Arithmetic, Number};
 
 /// Step size as a function of parameters and time.
 pub trait StepSchedule<S: Scalar> {
     /// Number of parameters.
     fn params(&self) -> usize;
     /// α(θ, t); `theta(j)` is parameter j.
-    fn alpha<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> Dual<S, K>;
+    fn alpha<N: Arithmetic<Scalar = S>>(
+        &self,
+        theta: impl Fn(usize) -> Number<N>,
+        t: S,
+    ) -> Number<N>;
 }
 
 /// α = θ₁
@@ -20,7 +24,11 @@ impl<S: Scalar> StepSchedule<S> for Constant {
     fn params(&self) -> usize {
         1
     }
-    fn alpha<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, _: S) -> Dual<S, K> {
+    fn alpha<N: Arithmetic<Scalar = S>>(
+        &self,
+        theta: impl Fn(usize) -> Number<N>,
+        _: S,
+    ) -> Number<N> {
         theta(0)
     }
 }
@@ -38,8 +46,12 @@ impl<S: Scalar> StepSchedule<S> for Exponential<S> {
     fn params(&self) -> usize {
         2
     }
-    fn alpha<const K: usize>(&self, theta: impl Fn(usize) -> Dual<S, K>, t: S) -> Dual<S, K> {
-        theta(0) * (theta(1) * Dual::constant(self.start - t)).exp()
+    fn alpha<N: Arithmetic<Scalar = S>>(
+        &self,
+        theta: impl Fn(usize) -> Number<N>,
+        t: S,
+    ) -> Number<N> {
+        theta(0) * (theta(1) * Number::constant(self.start - t)).exp()
     }
 }
 
@@ -65,21 +77,21 @@ impl<S: Scalar, A: StepSchedule<S>> Update<S, 1, 1> for Scaled<A> {
         self.schedule.params()
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(
+    fn coefficients<N: Arithmetic<Scalar = S>>(
         &self,
-        theta: impl Fn(usize) -> Dual<S, K>,
+        theta: impl Fn(usize) -> Number<N>,
         t: S,
-    ) -> [Dual<S, K>; 1] {
+    ) -> [Number<N>; 1] {
         [self.schedule.alpha(theta, t)]
     }
     #[inline(always)]
-    fn rate<const K: usize>(
+    fn rate<N: Arithmetic<Scalar = S>>(
         &self,
         _: usize,
-        [alpha]: &[Dual<S, K>; 1],
-        _: &[Dual<S, K>; 1],
-        g: Dual<S, K>,
-    ) -> [Dual<S, K>; 1] {
+        [alpha]: &[Number<N>; 1],
+        _: &[Number<N>; 1],
+        g: Number<N>,
+    ) -> [Number<N>; 1] {
         [*alpha * g]
     }
 }

@@ -9,6 +9,7 @@ use crate::scalar::Scalar;
 use crate::slices::{add_scaled, copy, dot, split, split_mut};
 use crate::system::dual::Dual;
 use crate::system::objective::{Objective, Optimality};
+use crate::system::{Arithmetic, Number};
 use crate::system::{Bar, Cost, Dims, Direction, Point, Reading, Seed, System};
 
 /// Update of one variable, with `B` state blocks and `C` coefficients.
@@ -26,20 +27,20 @@ pub trait Update<S: Scalar, const B: usize, const C: usize> {
     }
 
     /// c(θ, t); `theta(j)` is parameter j.
-    fn coefficients<const K: usize>(
+    fn coefficients<A: Arithmetic<Scalar = S>>(
         &self,
-        theta: impl Fn(usize) -> Dual<S, K>,
+        theta: impl Fn(usize) -> Number<A>,
         t: S,
-    ) -> [Dual<S, K>; C];
+    ) -> [Number<A>; C];
 
     /// The rate A of variable `i`.
-    fn rate<const K: usize>(
+    fn rate<A: Arithmetic<Scalar = S>>(
         &self,
         i: usize,
-        coefficients: &[Dual<S, K>; C],
-        state: &[Dual<S, K>; B],
-        gradient: Dual<S, K>,
-    ) -> [Dual<S, K>; B];
+        coefficients: &[Number<A>; C],
+        state: &[Number<A>; B],
+        gradient: Number<A>,
+    ) -> [Number<A>; B];
 }
 
 /// System of an [`Update`] on an objective; `K` must be `B + 1 + C`.
@@ -152,14 +153,14 @@ where
                 .value_gradient(block(p.x, 0, dim), gradient, objective_tape, scratch);
         let c = self
             .update
-            .coefficients(|j| Dual::<S, 0>::constant(at(p.theta, j)), p.t);
+            .coefficients(|j| Number::plain(at(p.theta, j)), p.t);
         let blocks: [&[S]; B] = core::array::from_fn(|b| block(p.x, b, dim));
         for (i, &g) in gradient.iter().enumerate() {
-            let z = blocks.map(|block| Dual::<S, 0>::constant(at(block, i)));
-            let a = self.update.rate(i, &c, &z, Dual::constant(g));
+            let z = blocks.map(|block| Number::plain(at(block, i)));
+            let a = self.update.rate(i, &c, &z, Number::plain(g));
             for (b, a) in a.into_iter().enumerate() {
                 if let Some(entry) = rate.get_mut(b * dim + i) {
-                    *entry = a.value;
+                    *entry = a.value();
                 }
             }
         }
@@ -204,20 +205,20 @@ where
         }
         let values = self
             .update
-            .coefficients(|j| Dual::<S, 0>::constant(at(p.theta, j)), p.t);
+            .coefficients(|j| Number::plain(at(p.theta, j)), p.t);
         let mut next = 0;
         let c = values.map(|c| {
             next += 1;
-            Dual::<S, K>::variable(c.value, B + next)
+            Number(Dual::<S, K>::variable(c.value(), B + next))
         });
         let mut c_bar = [S::ZERO; C];
         for (i, &g) in gradient.iter().enumerate() {
-            let z = core::array::from_fn(|b| Dual::variable(at(p.x, b * dim + i), b));
-            let a = self.update.rate(i, &c, &z, Dual::variable(g, B));
+            let z = core::array::from_fn(|b| Number(Dual::variable(at(p.x, b * dim + i), b)));
+            let a = self.update.rate(i, &c, &z, Number(Dual::variable(g, B)));
             for (b, a) in a.into_iter().enumerate() {
                 let a_bar =
                     at(seed.rate, b * dim + i) + if b == 0 { at(step_bar, i) } else { S::ZERO };
-                let mut slopes = a.slope.into_iter();
+                let mut slopes = a.0.slope.into_iter();
                 for (block, slope) in slopes.by_ref().take(B).enumerate() {
                     add_at(bar.x, block * dim + i, a_bar * slope);
                 }
@@ -228,9 +229,14 @@ where
             }
         }
         for (j, theta_bar) in bar.theta.iter_mut().enumerate() {
-            let variable = |k| Dual::<S, 1>::variable(at(p.theta, k), if k == j { 0 } else { 1 });
+            let variable = |k| {
+                Number(Dual::<S, 1>::variable(
+                    at(p.theta, k),
+                    if k == j { 0 } else { 1 },
+                ))
+            };
             for (c_bar, c) in c_bar.iter().zip(self.update.coefficients(variable, p.t)) {
-                let [slope] = c.slope;
+                let [slope] = c.0.slope;
                 *theta_bar += *c_bar * slope;
             }
         }
@@ -267,27 +273,19 @@ where
         dg.fill(S::ZERO);
         self.objective
             .add_hessian_vector(block(p.x, 0, dim), dx, objective, dg, objective_scratch);
-        let theta = |j| Dual::<S, 1> {
-            value: at(p.theta, j),
-            slope: [at(along.theta, j)],
+        let dual = |value: S, slope: S| {
+            Number(Dual {
+                value,
+                slope: [slope],
+            })
         };
+        let theta = |j| dual(at(p.theta, j), at(along.theta, j));
         let c = self.update.coefficients(theta, p.t);
         for (i, (&g, &dg)) in gradient.iter().zip(dg.iter()).enumerate() {
-            let z = core::array::from_fn(|b| Dual::<S, 1> {
-                value: at(p.x, b * dim + i),
-                slope: [at(along.x, b * dim + i)],
-            });
-            let a = self.update.rate(
-                i,
-                &c,
-                &z,
-                Dual {
-                    value: g,
-                    slope: [dg],
-                },
-            );
+            let z = core::array::from_fn(|b| dual(at(p.x, b * dim + i), at(along.x, b * dim + i)));
+            let a = self.update.rate(i, &c, &z, dual(g, dg));
             for (b, a) in a.into_iter().enumerate() {
-                let [slope] = a.slope;
+                let [slope] = a.0.slope;
                 if let Some(entry) = rate.get_mut(b * dim + i) {
                     *entry = slope;
                 }
@@ -303,6 +301,10 @@ where
             criterion: self.criterion.push(residual, df, d_residual),
             loss: df,
         }
+    }
+
+    fn fault(&self, p: Point<'_, S>) -> Option<Error> {
+        self.objective.fault(block(p.x, 0, self.objective.dim()))
     }
 
     fn cost(&self) -> Cost {

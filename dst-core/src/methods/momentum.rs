@@ -2,7 +2,7 @@
 
 use super::method::{Method, Update};
 use crate::scalar::Scalar;
-use crate::system::dual::Dual;
+use crate::system::{Arithmetic, Number};
 
 /// Update of [`HeavyBall`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,21 +23,21 @@ impl<S: Scalar> Update<S, 2, 2> for HeavyBallUpdate {
         2
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(
+    fn coefficients<A: Arithmetic<Scalar = S>>(
         &self,
-        theta: impl Fn(usize) -> Dual<S, K>,
+        theta: impl Fn(usize) -> Number<A>,
         _: S,
-    ) -> [Dual<S, K>; 2] {
+    ) -> [Number<A>; 2] {
         [theta(0), theta(1)]
     }
     #[inline(always)]
-    fn rate<const K: usize>(
+    fn rate<A: Arithmetic<Scalar = S>>(
         &self,
         _: usize,
-        &[alpha, beta]: &[Dual<S, K>; 2],
-        &[_, v]: &[Dual<S, K>; 2],
-        g: Dual<S, K>,
-    ) -> [Dual<S, K>; 2] {
+        &[alpha, beta]: &[Number<A>; 2],
+        &[_, v]: &[Number<A>; 2],
+        g: Number<A>,
+    ) -> [Number<A>; 2] {
         let next = beta * v + alpha * g;
         [next, v - next]
     }
@@ -63,21 +63,21 @@ impl<S: Scalar> Update<S, 2, 2> for NesterovUpdate {
         2
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(
+    fn coefficients<A: Arithmetic<Scalar = S>>(
         &self,
-        theta: impl Fn(usize) -> Dual<S, K>,
+        theta: impl Fn(usize) -> Number<A>,
         _: S,
-    ) -> [Dual<S, K>; 2] {
+    ) -> [Number<A>; 2] {
         [theta(0), theta(1)]
     }
     #[inline(always)]
-    fn rate<const K: usize>(
+    fn rate<A: Arithmetic<Scalar = S>>(
         &self,
         _: usize,
-        &[alpha, beta]: &[Dual<S, K>; 2],
-        &[y, x]: &[Dual<S, K>; 2],
-        g: Dual<S, K>,
-    ) -> [Dual<S, K>; 2] {
+        &[alpha, beta]: &[Number<A>; 2],
+        &[y, x]: &[Number<A>; 2],
+        g: Number<A>,
+    ) -> [Number<A>; 2] {
         // Both use x − x⁺: y⁺ = x⁺ − β(x − x⁺), so y − y⁺ = (y − x⁺) + β(x − x⁺).
         let descent = alpha * g;
         let moved = x - y + descent;

@@ -1,5 +1,6 @@
 //! Diagonally preconditioned gradient flow: Aᵢ = θᵢ·∇f(x)ᵢ, one parameter per variable.
 
+use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, dot, split, split_mut};
 use crate::system::objective::{Objective, Optimality};
@@ -115,6 +116,10 @@ impl<S: Scalar, O: Objective<S>> System<S> for Preconditioned<O> {
             criterion: self.criterion.push(gradient, df, dg),
             loss: df,
         }
+    }
+
+    fn fault(&self, at: Point<'_, S>) -> Option<Error> {
+        self.objective.fault(at.x)
     }
 
     fn cost(&self) -> Cost {

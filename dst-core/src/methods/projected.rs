@@ -3,7 +3,7 @@
 use super::method::{Method, Update};
 use crate::error::{Argument, Error};
 use crate::scalar::Scalar;
-use crate::system::dual::Dual;
+use crate::system::{Arithmetic, Number};
 
 /// Update of [`Projected`]: the box.
 #[derive(Clone, Copy, Debug)]
@@ -43,27 +43,27 @@ impl<S: Scalar> Update<S, 1, 1> for BoxUpdate<'_, S> {
         }
     }
     #[inline(always)]
-    fn coefficients<const K: usize>(
+    fn coefficients<A: Arithmetic<Scalar = S>>(
         &self,
-        theta: impl Fn(usize) -> Dual<S, K>,
+        theta: impl Fn(usize) -> Number<A>,
         _: S,
-    ) -> [Dual<S, K>; 1] {
+    ) -> [Number<A>; 1] {
         [theta(0)]
     }
     #[inline(always)]
-    fn rate<const K: usize>(
+    fn rate<A: Arithmetic<Scalar = S>>(
         &self,
         i: usize,
-        &[alpha]: &[Dual<S, K>; 1],
-        &[x]: &[Dual<S, K>; 1],
-        g: Dual<S, K>,
-    ) -> [Dual<S, K>; 1] {
+        &[alpha]: &[Number<A>; 1],
+        &[x]: &[Number<A>; 1],
+        g: Number<A>,
+    ) -> [Number<A>; 1] {
         let mut next = x - alpha * g;
         if let Some(&lower) = self.lower.get(i) {
-            next = next.max(Dual::constant(lower));
+            next = next.max(Number::constant(lower));
         }
         if let Some(&upper) = self.upper.get(i) {
-            next = next.min(Dual::constant(upper));
+            next = next.min(Number::constant(upper));
         }
         [x - next]
     }

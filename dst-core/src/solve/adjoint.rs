@@ -528,7 +528,8 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         if problem.system.all_finite(self.lambda) {
             Ok(())
         } else {
-            Err(Error::NonFiniteGradient { step })
+            let error = Error::NonFiniteGradient { step };
+            Err(problem.system.fault(at).unwrap_or(error))
         }
     }
 

@@ -72,11 +72,18 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             let end = work.cursor.steps.saturating_add(budget);
             self.run(&mut work, end.min(self.plan.max_steps), see)?;
         }
-        if let Some(failure) = work.cursor.failure() {
-            return Err(failure);
-        }
+        let failure = work.cursor.failure();
         let phase = work.cursor.phase;
         let now = self.look(memory.view());
+        if let Some(failure) = failure {
+            return Err(match failure {
+                Error::NonFinite { .. } => {
+                    let at = self.at(now.state, now.steps);
+                    self.system.fault(at).unwrap_or(failure)
+                }
+                _ => failure,
+            });
+        }
         Ok(match phase {
             Phase::Reached => Status::Reached(now),
             Phase::StepLimit => Status::StepLimit(now),

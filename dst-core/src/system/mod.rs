@@ -7,7 +7,7 @@
 //! | you have | implement | you get |
 //! |---|---|---|
 //! | a formula | [`Formula`], or [`formula!`](crate::formula) | everything |
-//! | an objective f | [`Objective`] | the ready-made [`methods`](crate::methods) |
+//! | an objective f | [`objective!`](crate::objective), or [`Objective`] with derivatives | the ready-made [`methods`](crate::methods) |
 //! | separate A and J | [`Dynamics`] + [`Criterion`] | [`Pair`] |
 //! | performance needs | [`System`] | one evaluation per step, exactly |
 //!
@@ -17,17 +17,24 @@
 //! J and f may depend on θ and t as well as on x. ∂J/∂θ goes to `bar.theta`. Crossings that use dJ/dt = ∂J/∂t − ∇J·A also need
 //! ∂J/∂t: a pullback then gets `bar.t`, a pushforward a direction with `t` = 1.
 
+mod arithmetic;
 pub(crate) mod dual;
 #[cfg(feature = "nalgebra")]
 pub mod fixed;
 pub(crate) mod formula;
+pub(crate) mod number;
 pub(crate) mod objective;
 mod pair;
+pub mod trace;
+mod value;
 
+pub use arithmetic::Arithmetic;
 pub use dual::Dual;
-pub use formula::{Derived, Formula};
+pub use formula::{Capture, Derived, Formula};
+pub use number::Number;
 pub use objective::{Objective, Optimality};
 pub use pair::{Criterion, Dynamics, Pair, RateOf};
+pub use value::{FromValue, Value};
 
 use crate::error::Error;
 use crate::scalar::Scalar;
@@ -286,6 +293,14 @@ pub trait System<S: Scalar> {
         }
     }
 
+    /// Reason for values at this point that are not finite, if the system knows one: a trace that did not fit, say. Asked only
+    /// after such a value was met.
+    #[inline(always)]
+    fn fault(&self, at: Point<'_, S>) -> Option<Error> {
+        let _ = at;
+        None
+    }
+
     /// True if all values are finite. Applied to every cotangent, and to the states of a [`Map`](crate::Map). A system with long
     /// vectors may check faster than the engine, or check only entries that depend on all others; a finished gradient is always
     /// checked in full.
@@ -309,6 +324,9 @@ impl<S: Scalar, Y: System<S> + ?Sized> System<S> for &Y {
     #[inline(always)]
     fn all_finite(&self, values: &[S]) -> bool {
         (**self).all_finite(values)
+    }
+    fn fault(&self, at: Point<'_, S>) -> Option<Error> {
+        (**self).fault(at)
     }
     fn dims(&self) -> Dims {
         (**self).dims()

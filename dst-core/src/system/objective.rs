@@ -1,5 +1,6 @@
 //! Function to minimise: f, its gradient, its Hessian-vector product, and the quantity tested for a stop.
 
+use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, dot};
 
@@ -27,6 +28,13 @@ pub trait Objective<S: Scalar> {
     /// Adds ∇²f(x)·v to `out`.
     fn add_hessian_vector(&self, x: &[S], v: &[S], tape: &[S], out: &mut [S], scratch: &mut [S]);
 
+    /// Reason for values at x that are not finite, if the objective knows one; see [`System::fault`](super::System::fault).
+    #[inline(always)]
+    fn fault(&self, x: &[S]) -> Option<Error> {
+        let _ = x;
+        None
+    }
+
     /// Adds several products at once: `vectors` and `out` hold any number of vectors, stored consecutively. Override it if one
     /// pass over the data serves them all.
     fn add_hessian_vectors(
@@ -48,6 +56,9 @@ pub trait Objective<S: Scalar> {
 impl<S: Scalar, O: Objective<S> + ?Sized> Objective<S> for &O {
     fn dim(&self) -> usize {
         (**self).dim()
+    }
+    fn fault(&self, x: &[S]) -> Option<Error> {
+        (**self).fault(x)
     }
     fn tape_len(&self) -> usize {
         (**self).tape_len()

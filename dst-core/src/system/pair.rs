@@ -43,6 +43,12 @@ pub trait Dynamics<S: Scalar> {
         S::NAN
     }
 
+    /// Reason for values that are not finite; see [`System::fault`].
+    fn fault(&self, at: Point<'_, S>) -> Option<Error> {
+        let _ = at;
+        None
+    }
+
     /// Cost of the derivatives.
     fn cost(&self) -> Cost {
         Cost {
@@ -92,6 +98,9 @@ impl<S: Scalar, Y: System<S>> Dynamics<S> for RateOf<Y> {
         scratch: &mut [S],
     ) -> S {
         self.0.pushforward(at, tape, along, rate, scratch).loss
+    }
+    fn fault(&self, at: Point<'_, S>) -> Option<Error> {
+        self.0.fault(at)
     }
     fn cost(&self) -> Cost {
         self.0.cost()
@@ -169,6 +178,9 @@ impl<S: Scalar, D: Dynamics<S>, C: Criterion<S>> System<S> for Pair<D, C> {
             criterion: self.criterion.pushforward(at, along),
             loss,
         }
+    }
+    fn fault(&self, at: Point<'_, S>) -> Option<Error> {
+        self.dynamics.fault(at)
     }
     fn cost(&self) -> Cost {
         self.dynamics.cost()

@@ -4,7 +4,7 @@ mod refusals;
 mod spec;
 
 use dst_core::checkpoint::{Mark, Schedule};
-use dst_core::system::{Derived, Dual};
+use dst_core::system::{Derived, Number};
 use dst_core::{
     Argument, Bar, Cost, Crossing, Dims, Error, Euler, HeapMemory, Mode, Point, Reading, Rk4, Seed,
     System, formula,

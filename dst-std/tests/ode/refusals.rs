@@ -95,7 +95,7 @@ fn what_has_no_answer_says_so() {
         matches!(error, OdeError::StepTooSmall { time } if (time - 1.0).abs() < 1e-6),
         "{error:?}"
     );
-    let nothing = formula!(|_theta: 0, _x: 0, _t| [], |_x| Dual::literal(1.0));
+    let nothing = formula!(|_theta: 0, _x: 0, _t| [], |_x| Number::literal(1.0));
     assert_eq!(
         event_time(&nothing, &[], &[], 0.0, 0.5, &fine).unwrap_err(),
         OdeError::Empty

@@ -1,7 +1,7 @@
 //! Flows and maps derived from each other: [`Map`](dst_core::Map) on one must equal Euler on the other.
 
-use dst_core::system::Dual;
-use dst_core::{Formula, Scalar};
+use dst_core::Formula;
+use dst_core::system::{Arithmetic, Number};
 
 /// Euler step of a flow as a map, F = x − h·A(θ, x, h·t), where t counts the steps.
 #[derive(Clone, Copy, Debug)]
@@ -12,37 +12,37 @@ pub struct Steps<F> {
     pub h: f64,
 }
 
-impl<S: Scalar, F, const D: usize, const P: usize> Formula<S, D, P> for Steps<F>
+impl<F, const D: usize, const P: usize> Formula<D, P> for Steps<F>
 where
-    F: Formula<S, D, P>,
+    F: Formula<D, P>,
 {
-    fn rate<const K: usize>(
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; P],
-        x: &[Dual<S, K>; D],
-        t: Dual<S, K>,
-    ) -> [Dual<S, K>; D] {
+        theta: &[Number<A>; P],
+        x: &[Number<A>; D],
+        t: Number<A>,
+    ) -> [Number<A>; D] {
         let mut next = self.flow.rate(theta, x, t * self.h);
         for (next, &x) in next.iter_mut().zip(x) {
             *next = x - *next * self.h;
         }
         next
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; P],
-        x: &[Dual<S, K>; D],
-        t: Dual<S, K>,
-    ) -> Dual<S, K> {
+        theta: &[Number<A>; P],
+        x: &[Number<A>; D],
+        t: Number<A>,
+    ) -> Number<A> {
         self.flow.criterion(theta, x, t * self.h)
     }
-    fn loss<const K: usize>(
+    fn loss<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; P],
-        x: &[Dual<S, K>; D],
-        t: Dual<S, K>,
-        criterion: Dual<S, K>,
-    ) -> Dual<S, K> {
+        theta: &[Number<A>; P],
+        x: &[Number<A>; D],
+        t: Number<A>,
+        criterion: Number<A>,
+    ) -> Number<A> {
         self.flow.loss(theta, x, t * self.h, criterion)
     }
 }
@@ -54,37 +54,37 @@ pub struct Falls<F>(
     pub F,
 );
 
-impl<S: Scalar, F, const D: usize, const P: usize> Formula<S, D, P> for Falls<F>
+impl<F, const D: usize, const P: usize> Formula<D, P> for Falls<F>
 where
-    F: Formula<S, D, P>,
+    F: Formula<D, P>,
 {
-    fn rate<const K: usize>(
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; P],
-        x: &[Dual<S, K>; D],
-        t: Dual<S, K>,
-    ) -> [Dual<S, K>; D] {
+        theta: &[Number<A>; P],
+        x: &[Number<A>; D],
+        t: Number<A>,
+    ) -> [Number<A>; D] {
         let mut rate = self.0.rate(theta, x, t);
         for (rate, &x) in rate.iter_mut().zip(x) {
             *rate = x - *rate;
         }
         rate
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; P],
-        x: &[Dual<S, K>; D],
-        t: Dual<S, K>,
-    ) -> Dual<S, K> {
+        theta: &[Number<A>; P],
+        x: &[Number<A>; D],
+        t: Number<A>,
+    ) -> Number<A> {
         self.0.criterion(theta, x, t)
     }
-    fn loss<const K: usize>(
+    fn loss<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; P],
-        x: &[Dual<S, K>; D],
-        t: Dual<S, K>,
-        criterion: Dual<S, K>,
-    ) -> Dual<S, K> {
+        theta: &[Number<A>; P],
+        x: &[Number<A>; D],
+        t: Number<A>,
+        criterion: Number<A>,
+    ) -> Number<A> {
         self.0.loss(theta, x, t, criterion)
     }
 }

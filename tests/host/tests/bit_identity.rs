@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use dst_core::checkpoint::{Mark, Slots, Store, StoreFault};
 use dst_core::methods::HeavyBall;
 use dst_core::solve::{Borrowed, Cursor};
-use dst_core::system::{Derived, Dual};
+use dst_core::system::{Arithmetic, Derived, Number};
 use dst_core::{
     Crossing, Error, Euler, Formula, HeapMemory, Heun, Integrator, Map, Memory, Mode, Plan,
-    Problem, Progress, Reading, Rk4, Scalar, Seeds, Status, SymplecticEuler, System,
+    Problem, Progress, Reading, Rk4, Seeds, Status, SymplecticEuler, System,
 };
 use dst_models::Quadratic;
 use dst_tests::{Steps, bits_of, heap, until_done};
@@ -18,23 +18,23 @@ use dst_tests::{Steps, bits_of, heap, until_done};
 #[derive(Clone, Copy)]
 struct Clocked;
 
-impl<S: Scalar> Formula<S, 4, 2> for Clocked {
-    fn rate<const K: usize>(
+impl Formula<4, 2> for Clocked {
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 2],
-        x: &[Dual<S, K>; 4],
-        t: Dual<S, K>,
-    ) -> [Dual<S, K>; 4] {
+        theta: &[Number<A>; 2],
+        x: &[Number<A>; 4],
+        t: Number<A>,
+    ) -> [Number<A>; 4] {
         let [q, _, v, fall] = *x;
         let push = theta[0] * q + theta[1] * q * q * q + 0.1 * v + t * 1e-3;
-        [-v, -fall, push, Dual::literal(0.0)]
+        [-v, -fall, push, Number::literal(0.0)]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 2],
-        x: &[Dual<S, K>; 4],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 2],
+        x: &[Number<A>; 4],
+        _: Number<A>,
+    ) -> Number<A> {
         // The clock determines the stop; the oscillator contributes to the gradient.
         x[1] + x[0] * 1e-3
     }

@@ -7,7 +7,7 @@ use dst_tests::{Falls, Steps, StopGradient, answer};
 
 /// Compares a map with both equivalent flows, for every crossing and both modes.
 #[track_caller]
-fn check<F: Formula<f64, D, P> + Copy, const D: usize, const P: usize>(
+fn check<F: Formula<D, P> + Copy, const D: usize, const P: usize>(
     name: &str,
     (flow, h, epsilon): (F, f64, f64),
     theta: &[f64; P],

@@ -4,10 +4,10 @@
 //! θe² falls to ε at T = t₀ + ln(θe₀²/ε)/(2θ).
 
 use dst_core::methods::Decrease;
-use dst_core::system::{Criterion, Derived, Dual, Pair, RateOf};
+use dst_core::system::{Arithmetic, Criterion, Derived, Number, Pair, RateOf};
 use dst_core::{
     Bar, Crossing, Direction, Euler, Formula, Heun, Integrator, Map, Mode, Plan, Point, Rk4,
-    Scalar, SymplecticEuler, System, formula,
+    SymplecticEuler, System, formula,
 };
 use dst_models::{Close, relative_distance};
 use dst_tests::{Steps, StopGradient, answer, differences};
@@ -15,21 +15,21 @@ use dst_tests::{Steps, StopGradient, answer, differences};
 #[derive(Clone, Copy, Debug)]
 struct Tracking;
 
-impl<S: Scalar> Formula<S, 1, 1> for Tracking {
-    fn rate<const K: usize>(
+impl Formula<1, 1> for Tracking {
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        t: Dual<S, K>,
-    ) -> [Dual<S, K>; 1] {
+        theta: &[Number<A>; 1],
+        x: &[Number<A>; 1],
+        t: Number<A>,
+    ) -> [Number<A>; 1] {
         [theta[0] * (x[0] - t.sin()) - t.cos()]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        t: Dual<S, K>,
-    ) -> Dual<S, K> {
+        theta: &[Number<A>; 1],
+        x: &[Number<A>; 1],
+        t: Number<A>,
+    ) -> Number<A> {
         let error = x[0] - t.sin();
         theta[0] * error * error
     }
@@ -77,7 +77,7 @@ fn order<I: Integrator<f64>>(make: impl Fn(f64) -> I, crossing: Crossing, mode: 
         });
         (squares.sum::<f64>() / 64.0).sqrt()
     };
-    let (x, y): (Vec<f64>, Vec<f64>) = steps.iter().map(|&h| (h.ln(), error(h).ln())).unzip();
+    let (x, y): (Vec<f64>, Vec<f64>) = steps.iter().map(|&h: &f64| (h.ln(), error(h).ln())).unzip();
     let (mx, my) = (x.iter().sum::<f64>() / 4.0, y.iter().sum::<f64>() / 4.0);
     let covariance: f64 = x.iter().zip(&y).map(|(x, y)| (x - mx) * (y - my)).sum();
     covariance / x.iter().map(|x| (x - mx).powi(2)).sum::<f64>()

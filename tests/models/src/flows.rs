@@ -1,27 +1,27 @@
 //! Flows with a stopping time in closed form.
 
-use dst_core::system::Dual;
+use dst_core::system::{Arithmetic, Number};
 use dst_core::{Formula, Scalar};
 
 /// u′ = 1 until u = q, written for x = q − u: A = 1, J = x, ε = 0. dT/dx0 = 1 exactly.
 #[derive(Clone, Copy, Debug)]
 pub struct Countdown;
 
-impl<S: Scalar> Formula<S, 1, 0> for Countdown {
-    fn rate<const K: usize>(
+impl Formula<1, 0> for Countdown {
+    fn rate<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 0],
-        _: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> [Dual<S, K>; 1] {
-        [Dual::literal(1.0)]
+        _: &[Number<A>; 0],
+        _: &[Number<A>; 1],
+        _: Number<A>,
+    ) -> [Number<A>; 1] {
+        [Number::literal(1.0)]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 0],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 0],
+        x: &[Number<A>; 1],
+        _: Number<A>,
+    ) -> Number<A> {
         x[0]
     }
 }
@@ -30,21 +30,21 @@ impl<S: Scalar> Formula<S, 1, 0> for Countdown {
 #[derive(Clone, Copy, Debug)]
 pub struct Decay;
 
-impl<S: Scalar> Formula<S, 1, 1> for Decay {
-    fn rate<const K: usize>(
+impl Formula<1, 1> for Decay {
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> [Dual<S, K>; 1] {
+        theta: &[Number<A>; 1],
+        x: &[Number<A>; 1],
+        _: Number<A>,
+    ) -> [Number<A>; 1] {
         [theta[0] * x[0]]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 1],
+        x: &[Number<A>; 1],
+        _: Number<A>,
+    ) -> Number<A> {
         x[0]
     }
 }
@@ -89,21 +89,21 @@ impl Decay {
 #[derive(Clone, Copy, Debug)]
 pub struct Shrink;
 
-impl<S: Scalar> Formula<S, 1, 1> for Shrink {
-    fn rate<const K: usize>(
+impl Formula<1, 1> for Shrink {
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> [Dual<S, K>; 1] {
+        theta: &[Number<A>; 1],
+        x: &[Number<A>; 1],
+        _: Number<A>,
+    ) -> [Number<A>; 1] {
         [theta[0] * x[0]]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 1],
+        x: &[Number<A>; 1],
+        _: Number<A>,
+    ) -> Number<A> {
         x[0]
     }
 }
@@ -112,21 +112,21 @@ impl<S: Scalar> Formula<S, 1, 1> for Shrink {
 #[derive(Clone, Copy, Debug)]
 pub struct BouncingBall;
 
-impl<S: Scalar> Formula<S, 2, 1> for BouncingBall {
-    fn rate<const K: usize>(
+impl Formula<2, 1> for BouncingBall {
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> [Dual<S, K>; 2] {
+        theta: &[Number<A>; 1],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+    ) -> [Number<A>; 2] {
         [-x[1], theta[0]]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 1],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+    ) -> Number<A> {
         x[0]
     }
 }
@@ -135,21 +135,21 @@ impl<S: Scalar> Formula<S, 2, 1> for BouncingBall {
 #[derive(Clone, Copy, Debug)]
 pub struct QuadraticInTime;
 
-impl<S: Scalar> Formula<S, 1, 1> for QuadraticInTime {
-    fn rate<const K: usize>(
+impl Formula<1, 1> for QuadraticInTime {
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        t: Dual<S, K>,
-    ) -> [Dual<S, K>; 1] {
+        theta: &[Number<A>; 1],
+        x: &[Number<A>; 1],
+        t: Number<A>,
+    ) -> [Number<A>; 1] {
         [theta[0] * x[0] * x[0] * t]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 1],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 1],
+        x: &[Number<A>; 1],
+        _: Number<A>,
+    ) -> Number<A> {
         x[0]
     }
 }
@@ -166,33 +166,33 @@ impl QuadraticInTime {
 #[derive(Clone, Copy, Debug)]
 pub struct Figure1;
 
-impl<S: Scalar> Formula<S, 2, 1> for Figure1 {
+impl Formula<2, 1> for Figure1 {
     #[inline(always)]
-    fn rate<const K: usize>(
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> [Dual<S, K>; 2] {
+        theta: &[Number<A>; 1],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+    ) -> [Number<A>; 2] {
         [x[0], theta[0] * x[1] * 4.0]
     }
     #[inline(always)]
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 1],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+    ) -> Number<A> {
         x[0] * x[0] + x[1] * x[1] * 16.0
     }
     #[inline(always)]
-    fn loss<const K: usize>(
+    fn loss<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 1],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+        _: Number<A>,
+    ) -> Number<A> {
         x[0] * x[0] * 0.5 + x[1] * x[1] * 2.0
     }
 }
@@ -232,21 +232,21 @@ impl Figure1 {
 #[derive(Clone, Copy, Debug)]
 pub struct Pendulum;
 
-impl<S: Scalar> Formula<S, 2, 2> for Pendulum {
-    fn rate<const K: usize>(
+impl Formula<2, 2> for Pendulum {
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 2],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> [Dual<S, K>; 2] {
+        theta: &[Number<A>; 2],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+    ) -> [Number<A>; 2] {
         [-x[1], theta[0] * x[0].sin() + theta[1] * x[1]]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 2],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 2],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+    ) -> Number<A> {
         x[1] * x[1] * 0.5 + 1.0 - x[0].cos()
     }
 }

@@ -195,7 +195,7 @@ fn flow<S: Real, F, const D: usize, const P: usize>(
     flow: F,
     problem: Problem<D, P>,
 ) where
-    F: Formula<S, D, P> + Copy,
+    F: Formula<D, P> + Copy,
 {
     let Problem { h, t0, .. } = problem;
     let system = Derived::<F, D, P>::new(flow);
@@ -203,13 +203,13 @@ fn flow<S: Real, F, const D: usize, const P: usize>(
         t0,
         ..Request::PLAIN
     };
-    integrators(book, name, &system, problem, request);
+    integrators::<S, D, P>(book, name, &system, problem, request);
     let map = Derived::<_, D, P>::new(Steps { flow, h });
     let request = Request {
         t0: (t0 / h).round(),
         ..request
     };
-    integrator(book, "map", name, Map, &map, problem, request);
+    integrator::<S, _, D, P>(book, "map", name, Map, &map, problem, request);
 }
 
 fn integrators<S: Real, const D: usize, const P: usize>(

@@ -11,7 +11,7 @@ use dst_core::mpc::{
     Admm, Controller, Instance, Inversion, Knobs, ProjectedMomentum, Qp, Shape, Tolerance, Tuner,
     TunerStage,
 };
-use dst_core::system::Dual;
+use dst_core::system::{Arithmetic, Number};
 use dst_core::{Error, Gradient, HeapMemory, Iterate, Plan, Reading, Seeds, Status};
 
 pub(crate) use dst_core::methods::{
@@ -530,31 +530,31 @@ pub(crate) fn adapt<S: Scalar>(
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Driven;
 
-impl<S: Scalar> Formula<S, 2, 2> for Driven {
-    fn rate<const K: usize>(
+impl Formula<2, 2> for Driven {
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 2],
-        x: &[Dual<S, K>; 2],
-        t: Dual<S, K>,
-    ) -> [Dual<S, K>; 2] {
+        theta: &[Number<A>; 2],
+        x: &[Number<A>; 2],
+        t: Number<A>,
+    ) -> [Number<A>; 2] {
         let push = theta[0] * x[0] + theta[1] * x[1] + x[0] * x[0] * x[0] * 0.1;
         [-x[1], push + (t * 0.7).cos() * 0.05]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 2],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 2],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+    ) -> Number<A> {
         x[0] * x[0] + x[1] * x[1] * 0.5
     }
-    fn loss<const K: usize>(
+    fn loss<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 2],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-        criterion: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 2],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+        criterion: Number<A>,
+    ) -> Number<A> {
         criterion * 0.5 + x[0] * 0.1
     }
 }
@@ -563,21 +563,21 @@ impl<S: Scalar> Formula<S, 2, 2> for Driven {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spiral;
 
-impl<S: Scalar> Formula<S, 2, 1> for Spiral {
-    fn rate<const K: usize>(
+impl Formula<2, 1> for Spiral {
+    fn rate<A: Arithmetic>(
         &self,
-        theta: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> [Dual<S, K>; 2] {
+        theta: &[Number<A>; 1],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+    ) -> [Number<A>; 2] {
         [theta[0] * x[0] - x[1], theta[0] * x[1] + x[0]]
     }
-    fn criterion<const K: usize>(
+    fn criterion<A: Arithmetic>(
         &self,
-        _: &[Dual<S, K>; 1],
-        x: &[Dual<S, K>; 2],
-        _: Dual<S, K>,
-    ) -> Dual<S, K> {
+        _: &[Number<A>; 1],
+        x: &[Number<A>; 2],
+        _: Number<A>,
+    ) -> Number<A> {
         x[0] * x[0]
     }
 }
