@@ -44,6 +44,7 @@ mod failure;
 pub mod files;
 mod first_order;
 pub mod format;
+pub mod formula;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod l2o;

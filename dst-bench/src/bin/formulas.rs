@@ -39,12 +39,15 @@ fn go(args: &Args) -> Result<bool, String> {
     if let Some([kind, way, inputs, times]) = args.run.as_deref() {
         let number = |text: &String| text.parse().map_err(|_| format!("not a number: {text}"));
         let (kind, way) = (parse::<Kind>(kind)?, parse::<Way>(way)?);
-        println!("{:?}", evaluate(kind, way, number(inputs)?, number(times)?)?);
+        println!("{:?}", evaluate(kind, way, number(inputs)?, number(times)?));
         return Ok(true);
     }
     ensure()?;
     println!("instructions of a pullback over those of a plain evaluation, counted by callgrind");
-    println!("{:<10} {:>7} {:>12} {:>9} {:>9}", "formula", "D + P", "plain", "dual", "trace");
+    println!(
+        "{:<10} {:>7} {:>12} {:>9} {:>9}",
+        "formula", "D + P", "plain", "dual", "trace"
+    );
     let mut holds = true;
     for (kind, limit) in LIMITS {
         let mut ratios = Vec::new();
@@ -57,7 +60,10 @@ fn go(args: &Args) -> Result<bool, String> {
                 format!("{:.1}", instructions(kind, Way::Dual, inputs)? / plain)
             };
             let reverse = instructions(kind, Way::Reverse, inputs)? / plain;
-            println!("{:<10} {inputs:>7} {plain:>12.0} {dual:>9} {reverse:>9.1}", name(kind));
+            println!(
+                "{:<10} {inputs:>7} {plain:>12.0} {dual:>9} {reverse:>9.1}",
+                name(kind)
+            );
             if inputs >= 100 {
                 ratios.push(reverse);
             }
@@ -66,7 +72,10 @@ fn go(args: &Args) -> Result<bool, String> {
             .iter()
             .fold((f64::INFINITY, 0.0_f64), |(a, b), &r| (a.min(r), b.max(r)));
         if most > limit || most > VARIATION * least {
-            eprintln!("error: {} takes {least:.1} to {most:.1}; the limit is {limit}", name(kind));
+            eprintln!(
+                "error: {} takes {least:.1} to {most:.1}; the limit is {limit}",
+                name(kind)
+            );
             holds = false;
         }
     }

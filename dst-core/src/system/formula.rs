@@ -150,7 +150,7 @@ impl<F, const D: usize, const P: usize, const K: usize, const TRACE: usize>
             bar.x.fill(S::NAN);
             return;
         }
-        adjoints.fill(S::ZERO);
+        trace.clear(adjoints);
         for (&a, output) in seed.rate.iter().zip(rate) {
             trace.seed(adjoints, output.0, Dual::constant(a));
         }

@@ -6,6 +6,7 @@ use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAss
 
 use super::arithmetic::{Arithmetic, Powi, Recip};
 use super::dual::Dual;
+use super::trace::{Recorded, Traced};
 use crate::scalar::Scalar;
 
 /// Number of a formula: plain, with derivatives along directions, or traced.
@@ -40,9 +41,16 @@ impl<S: Scalar, const K: usize> Number<Dual<S, K>> {
     }
 }
 
-impl<S, const K: usize> From<Dual<S, K>> for Number<Dual<S, K>> {
+impl<S: Scalar, const K: usize> From<Dual<S, K>> for Number<Dual<S, K>> {
     #[inline(always)]
     fn from(number: Dual<S, K>) -> Self {
+        Self(number)
+    }
+}
+
+impl<'t, V: Recorded> From<Traced<'t, V>> for Number<Traced<'t, V>> {
+    #[inline(always)]
+    fn from(number: Traced<'t, V>) -> Self {
         Self(number)
     }
 }
@@ -58,6 +66,12 @@ impl<A: Arithmetic> Number<A> {
     #[inline(always)]
     pub fn literal(value: f64) -> Self {
         Self::constant(A::Scalar::from_f64(value))
+    }
+
+    /// The number in its arithmetic.
+    #[inline(always)]
+    pub fn into_inner(self) -> A {
+        self.0
     }
 
     /// Value without derivatives.

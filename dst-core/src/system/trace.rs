@@ -186,6 +186,16 @@ impl<'m, V: Recorded> Trace<'m, V> {
         }
     }
 
+    /// Sets the cotangents of the records and of the inputs to zero.
+    pub fn clear(&self, adjoints: &mut [V::Scalar]) {
+        let per = V::ADJOINT;
+        let (records, inputs) =
+            crate::slices::split_mut(adjoints, self.capacity().wrapping_mul(per));
+        let (used, _) = crate::slices::split_mut(records, self.len().wrapping_mul(per));
+        used.fill(V::Scalar::ZERO);
+        inputs.fill(V::Scalar::ZERO);
+    }
+
     /// Adds seed·∂output to the cotangents.
     #[inline(always)]
     pub fn seed(&self, adjoints: &mut [V::Scalar], output: Traced<'_, V>, seed: V) {

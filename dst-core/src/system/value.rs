@@ -69,7 +69,7 @@ impl<F: Value<D>, const D: usize, const TRACE: usize> FromValue<F, D, TRACE> {
             return (f.inner(), None);
         }
         let (adjoints, _) = split_mut(adjoints, V::ADJOINT * (TRACE + D));
-        adjoints.fill(V::Scalar::ZERO);
+        trace.clear(adjoints);
         trace.seed(adjoints, f, V::constant(V::Scalar::ONE));
         trace.sweep(adjoints);
         let (_, inputs) = split_mut(adjoints, V::ADJOINT * TRACE);

@@ -26,7 +26,7 @@ fn open_gates<T: Real>(gates: &mut Gates<T>) {
         let of_i = T::ONE + T::exp_inside(within_reach(-i[j]));
         let of_f = T::ONE + T::exp_inside(within_reach(-f[j]));
         let of_o = T::ONE + T::exp_inside(within_reach(-o[j]));
-        let m = <T as Real>::exp_m1(-T::TWO * within_reach(g[j].abs()));
+        let m = T::fast_exp_m1(-T::TWO * within_reach(g[j].abs()));
         let of_g = T::TWO + m;
         let (input, output) = (of_i * of_f, of_o * of_g);
         let inverse = T::ONE / (input * output);

@@ -51,7 +51,7 @@ pub trait Lanes: Sized + Copy {
     /// eˣ, for |x| ≤ 3·[`REACH`](Self::REACH).
     fn exp_inside(x: Self) -> Self;
     /// eˣ − 1, for x ≤ 0.
-    fn exp_m1(x: Self) -> Self;
+    fn fast_exp_m1(x: Self) -> Self;
     /// a·b + c, rounded once.
     fn fused(a: Self, b: Self, c: Self) -> Self;
     /// |x| with the sign of y.
@@ -120,7 +120,7 @@ macro_rules! lanes {
                 $functions::exp_inside(x)
             }
             #[inline(always)]
-            fn exp_m1(x: Self) -> Self {
+            fn fast_exp_m1(x: Self) -> Self {
                 $functions::exp_m1(x)
             }
             #[inline(always)]

@@ -3,7 +3,8 @@
 use std::vec::Vec;
 
 use super::*;
-use crate::system::trace::{Recorded, Trace, Traced};
+
+use crate::system::trace::{Trace, Traced};
 
 type Plain = Number<Dual<f64, 0>>;
 
