@@ -87,7 +87,7 @@ impl<S: Scalar, const K: usize> Arithmetic for Dual<S, K> {
             slope: self.slope.map(|s| s / c),
         }
     }
-    #[inline(always)]
+    #[inline]
     fn apply<G: Function<S>>(self, g: G) -> Self {
         let value = g.value(self.value);
         if K == 0 {
@@ -95,7 +95,7 @@ impl<S: Scalar, const K: usize> Arithmetic for Dual<S, K> {
         }
         self.chain(value, g.slope(plain(self.value), plain(value)).value())
     }
-    #[inline(always)]
+    #[inline]
     fn combine<G: Function2<S>>(self, other: Self, g: G) -> Self {
         let value = g.value(self.value, other.value);
         let mut result = Self::constant(value);

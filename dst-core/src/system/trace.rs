@@ -323,7 +323,7 @@ impl<V: Recorded> Arithmetic for Traced<'_, V> {
             ..self
         }
     }
-    #[inline(always)]
+    #[inline]
     fn apply<G: Function<V::Scalar>>(self, g: G) -> Self {
         let value = self.value.apply(g);
         if self.trace.is_none() {
@@ -331,7 +331,7 @@ impl<V: Recorded> Arithmetic for Traced<'_, V> {
         }
         self.chain(value, g.slope(Number(self.value), Number(value)).0)
     }
-    #[inline(always)]
+    #[inline]
     fn combine<G: Function2<V::Scalar>>(self, other: Self, g: G) -> Self {
         let value = self.value.combine(other.value, g);
         let (a, b, y) = (Number(self.value), Number(other.value), Number(value));

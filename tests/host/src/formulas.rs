@@ -21,7 +21,7 @@ impl Draw {
     fn expression(&mut self, depth: usize) -> String {
         if depth == 0 {
             return match self.below(8) {
-                0..4 => format!("x[{}]", self.below(3)),
+                0..4 => format!("x[{}]", self.below(2)),
                 4..6 => format!("theta[{}]", self.below(2)),
                 6 => "t".to_owned(),
                 _ => "c".to_owned(),
@@ -46,14 +46,21 @@ impl Draw {
             }
             6 => {
                 let (a, b) = (self.expression(depth - 1), self.expression(depth - 1));
-                format!("({a} / ({b} * {b} + 1.0))")
+                format!("({a} / (1.5 + {b}.sin()))")
             }
             7 => {
                 let method = self.one(&["sin", "cos", "tanh", "atan", "abs", "sinh", "exp_m1"]);
                 format!("({} * 0.5).{method}()", self.expression(depth - 1))
             }
             8 => {
-                let method = self.one(&["max(0.2)", "min(1.5)", "clamp(-1.0, 1.0)", "powi(2)", "atan2(2.0)", "hypot(0.5)"]);
+                let method = self.one(&[
+                    "max(0.2)",
+                    "min(1.5)",
+                    "clamp(-1.0, 1.0)",
+                    "powi(2)",
+                    "atan2(2.0)",
+                    "hypot(0.5)",
+                ]);
                 format!("{}.{method}", self.expression(depth - 1))
             }
             _ => {
@@ -67,14 +74,18 @@ impl Draw {
 /// Source text of this many cases, from a seed.
 pub fn random_formulas(count: usize, seed: u64) -> String {
     let mut draw = Draw(0x9e37_79b9_7f4a_7c15 ^ seed);
-    let mut text = "// Written by `cargo run -p dst-tests --example random_formulas`.\n".to_owned();
+    let mut text =
+        "//! Written by `cargo run -p dst-tests --example random_formulas`.\n\nuse super::*;\n\n\
+                    pub(super) fn all() {\n"
+            .to_owned();
     for _ in 0..count {
-        let parts: Vec<String> = (0..5).map(|_| draw.expression(4)).collect();
-        let [a, b, c, j, f] = parts.as_slice() else {
+        let parts: Vec<String> = (0..3).map(|_| draw.expression(3)).collect();
+        let [a, b, j] = parts.as_slice() else {
             continue;
         };
-        // The fields: A, then J and f.
-        let _ = writeln!(text, "case!(\n    [{a}, {b}, {c}],\n    {j},\n    {f}\n);");
+        // A and J.
+        let _ = writeln!(text, "    case!(theta x t c; [{a}, {b}], {j});");
     }
+    text.push_str("}\n");
     text
 }

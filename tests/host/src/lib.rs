@@ -1,8 +1,10 @@
 //! Shared by the host tests: N* as a plain function of θ and x0, and its derivative by differences.
 
+mod formulas;
 mod random;
 mod steps;
 
+pub use formulas::random_formulas;
 pub use random::RandomSystem;
 pub use steps::{Falls, Steps};
 
