@@ -1,0 +1,149 @@
+//! Derivative of a functional by differences, with an estimate of its error.
+
+use super::desk::{Along, Desk};
+use crate::scalar::Scalar;
+use crate::system::System;
+
+/// Functional at the point, and the rounding error with which it is evaluated there.
+#[derive(Clone, Copy)]
+pub(super) struct Centre<S> {
+    pub(super) value: S,
+    pub(super) rounding: S,
+}
+
+/// Judgement of one derivative.
+#[derive(Clone, Copy)]
+pub(super) enum Verdict<S> {
+    Agrees,
+    /// The differences do not decide it.
+    Undecided,
+    Differs {
+        /// Derivative by differences.
+        expected: S,
+        /// Deviation, in units of the tolerance.
+        excess: S,
+    },
+}
+
+/// Quotient of differences.
+#[derive(Clone, Copy)]
+struct Slope<S> {
+    value: S,
+    error: S,
+    /// Difference of the slopes on both sides, if they do not approach each other with the step size.
+    kink: Option<S>,
+    /// True if the quotients of both step sizes agree.
+    settled: bool,
+}
+
+/// Cube root of the distance between 1 and the next number: relative tolerance, and half of the relative step size.
+fn cube_root<S: Scalar>() -> S {
+    S::from_f64(if S::EPSILON.to_f64() > 1e-10 {
+        4.9e-3
+    } else {
+        6.1e-6
+    })
+}
+
+/// Square root of the same: tolerance of values without differences.
+pub(super) fn square_root<S: Scalar>() -> S {
+    S::from_f64(if S::EPSILON.to_f64() > 1e-10 {
+        3.5e-4
+    } else {
+        1.5e-8
+    })
+}
+
+/// Numbers below this one count as zero: smaller ones have few digits.
+fn least<S: Scalar>() -> S {
+    S::from_f64(if S::EPSILON.to_f64() > 1e-10 {
+        1e-33
+    } else {
+        1e-290
+    })
+}
+
+impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
+    /// Evaluates the functional, and measures its rounding error.
+    pub(super) fn centre(&mut self) -> Centre<S> {
+        let [value, size] = self.here();
+        let four = S::from_f64(4.0);
+        let mut rounding = four * S::EPSILON * size;
+        for series in [20, 30, 40, 50] {
+            let change = (self.rounded(series) - value).abs();
+            if change.is_finite() {
+                rounding = rounding.max(change);
+            }
+        }
+        Centre { value, rounding }
+    }
+
+    fn slope(&mut self, centre: Centre<S>, along: Along, tau: S) -> Slope<S> {
+        let half = tau * S::HALF;
+        let outer = [self.near(along, tau), self.near(along, -tau)];
+        let inner = [self.near(along, half), self.near(along, -half)];
+        let quotient = |[up, down]: [S; 2], tau: S| (up - down) / (tau + tau);
+        let bend =
+            |[up, down]: [S; 2], tau: S| ((up - centre.value) - (centre.value - down)).abs() / tau;
+        let (wide, narrow) = (quotient(outer, tau), quotient(inner, half));
+        let disagreement = (wide - narrow).abs();
+        let noise = S::from_f64(4.0) * centre.rounding / half;
+        let (wide_bend, bend) = (bend(outer, tau), bend(inner, half));
+        // A smooth function bends half as much over half the distance.
+        let is_kink = bend > S::from_f64(0.7) * wide_bend && bend > noise + noise;
+        let error = S::from_f64(3.0) * disagreement + noise;
+        let third = S::from_f64(1.0 / 3.0);
+        Slope {
+            value: narrow + (narrow - wide) * third,
+            error: if error.is_finite() {
+                error
+            } else {
+                S::INFINITY
+            },
+            kink: is_kink.then_some(bend),
+            settled: disagreement <= S::from_f64(0.1) * narrow.abs() + noise,
+        }
+    }
+
+    /// Compares a derivative along a direction with differences.
+    pub(super) fn judge(&mut self, centre: Centre<S>, along: Along, found: S) -> Verdict<S> {
+        let tau = cube_root::<S>() * S::TWO;
+        let tolerance = |slope: &Slope<S>| {
+            let size = slope.value.abs().max(found.abs());
+            slope.error + cube_root::<S>() * size + least()
+        };
+        let agrees = |slope: &Slope<S>| (found - slope.value).abs() <= tolerance(slope);
+        let mut best = self.slope(centre, along, tau);
+        if !agrees(&best) {
+            for factor in [1.0 / 32.0, 8.0] {
+                let other = self.slope(centre, along, tau * S::from_f64(factor));
+                if other.error < best.error {
+                    best = other;
+                }
+            }
+        }
+        if best.error == S::INFINITY {
+            return Verdict::Undecided;
+        }
+        if agrees(&best) {
+            return if best.settled {
+                Verdict::Agrees
+            } else {
+                Verdict::Undecided
+            };
+        }
+        let deviation = (found - best.value).abs();
+        if best.kink.is_some_and(|kink| deviation <= kink) {
+            return Verdict::Undecided;
+        }
+        let size = best.error + cube_root::<S>() * best.value.abs() + least();
+        Verdict::Differs {
+            expected: best.value,
+            excess: if deviation.is_finite() {
+                deviation / size
+            } else {
+                S::MAX
+            },
+        }
+    }
+}
