@@ -326,10 +326,11 @@ impl<'d, S: Scalar, Y: System<S> + ?Sized> Desk<'d, S, Y> {
     /// The functional after every entry has changed by a few units in its last place.
     pub(super) fn rounded(&mut self, series: u32) -> S {
         let unit = S::EPSILON + S::EPSILON;
+        let [theta_mean, x_mean, _] = self.sizes;
         let [value, _] = self.evaluate_near(|_, i, [theta, x]| {
             [
-                unit * theta * arbitrary(i, series),
-                unit * x * arbitrary(i, series.wrapping_add(1)),
+                unit * size(theta, theta_mean) * arbitrary(i, series),
+                unit * size(x, x_mean) * arbitrary(i, series.wrapping_add(1)),
                 S::ZERO,
             ]
         });

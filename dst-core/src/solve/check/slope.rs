@@ -2,13 +2,15 @@
 
 use super::desk::{Along, Desk};
 use crate::scalar::Scalar;
-use crate::system::System;
+use crate::system::{Reading, System};
 
 /// Functional at the point, and the rounding error with which it is evaluated there.
 #[derive(Clone, Copy)]
 pub(super) struct Centre<S> {
-    pub(super) value: S,
-    pub(super) rounding: S,
+    value: S,
+    rounding: S,
+    /// Rounding error of a derivative that is zero because others cancel.
+    floor: S,
 }
 
 /// Judgement of one derivative.
@@ -68,6 +70,12 @@ impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
     pub(super) fn centre(&mut self) -> Centre<S> {
         let [value, size] = self.here();
         let four = S::from_f64(4.0);
+        let floor = if self.weights == Reading::ZERO {
+            let largest = self.rate.iter().fold(S::ZERO, |most, a| most.max(a.abs()));
+            S::from_f64(16.0) * S::EPSILON * largest
+        } else {
+            S::ZERO
+        };
         let mut rounding = four * S::EPSILON * size;
         for series in [20, 30, 40, 50] {
             let change = (self.rounded(series) - value).abs();
@@ -75,10 +83,34 @@ impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
                 rounding = rounding.max(change);
             }
         }
-        Centre { value, rounding }
+        Centre {
+            value,
+            rounding,
+            floor,
+        }
     }
 
-    fn slope(&mut self, centre: Centre<S>, along: Along, tau: S) -> Slope<S> {
+    /// Irregular part of the functional along a direction: rounding, digits lost in a difference, a kink or a pole. Fourth
+    /// differences over nine places amplify it by about eight, and leave nothing of a smooth function.
+    fn roughness(&mut self, along: Along, tau: S) -> S {
+        let eighth = tau * S::from_f64(0.125);
+        let mut values = [S::ZERO; 9];
+        for (k, value) in values.iter_mut().enumerate() {
+            *value = self.near(along, eighth * (S::from_count(k) - S::from_f64(4.0)));
+        }
+        let mut rest: &mut [S] = &mut values;
+        for _ in 0..4 {
+            let mut previous = S::NAN;
+            for value in rest.iter_mut() {
+                (previous, *value) = (*value, *value - previous);
+            }
+            rest = rest.split_first_mut().map_or(&mut [], |(_, rest)| rest);
+        }
+        let largest = rest.iter().fold(S::ZERO, |most, v| most.max(v.abs()));
+        largest * S::from_f64(0.25)
+    }
+
+    fn slope(&mut self, centre: Centre<S>, rough: S, along: Along, tau: S) -> Slope<S> {
         let half = tau * S::HALF;
         let outer = [self.near(along, tau), self.near(along, -tau)];
         let inner = [self.near(along, half), self.near(along, -half)];
@@ -87,7 +119,9 @@ impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
             |[up, down]: [S; 2], tau: S| ((up - centre.value) - (centre.value - down)).abs() / tau;
         let (wide, narrow) = (quotient(outer, tau), quotient(inner, half));
         let disagreement = (wide - narrow).abs();
-        let noise = S::from_f64(4.0) * centre.rounding / half;
+        let per_step = S::from_f64(4.0) / half;
+        let rounding = centre.rounding * per_step;
+        let noise = centre.rounding.max(rough) * per_step;
         let (wide_bend, bend) = (bend(outer, tau), bend(inner, half));
         // A smooth function bends half as much over half the distance.
         let is_kink = bend > S::from_f64(0.7) * wide_bend && bend > noise + noise;
@@ -101,7 +135,7 @@ impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
                 S::INFINITY
             },
             kink: is_kink.then_some(bend),
-            settled: disagreement <= S::from_f64(0.1) * narrow.abs() + noise,
+            settled: disagreement <= S::from_f64(0.1) * narrow.abs() + rounding,
         }
     }
 
@@ -110,13 +144,22 @@ impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
         let tau = cube_root::<S>() * S::TWO;
         let tolerance = |slope: &Slope<S>| {
             let size = slope.value.abs().max(found.abs());
-            slope.error + cube_root::<S>() * size + least()
+            // A derivative along a direction has the rounding errors of the functional itself.
+            let rounding = S::from_f64(16.0) * centre.rounding + centre.floor;
+            slope.error + cube_root::<S>() * size + rounding + least()
         };
         let agrees = |slope: &Slope<S>| (found - slope.value).abs() <= tolerance(slope);
-        let mut best = self.slope(centre, along, tau);
-        if !agrees(&best) {
-            for factor in [1.0 / 32.0, 8.0] {
-                let other = self.slope(centre, along, tau * S::from_f64(factor));
+        let mut others = [None; 3];
+        let mut best = self.slope(centre, S::ZERO, along, tau);
+        if !(best.settled && agrees(&best)) {
+            best.error = S::INFINITY;
+            let mut rough = S::ZERO;
+            for (factor, slot) in [1.0, 1.0 / 32.0, 8.0].into_iter().zip(&mut others) {
+                let tau = tau * S::from_f64(factor);
+                // Of a coarse function a short step may see a flat piece only.
+                rough = rough.max(self.roughness(along, tau));
+                let other = self.slope(centre, rough, along, tau);
+                *slot = Some(other);
                 if other.error < best.error {
                     best = other;
                 }
@@ -125,15 +168,20 @@ impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
         if best.error == S::INFINITY {
             return Verdict::Undecided;
         }
+        if !best.settled {
+            return Verdict::Undecided;
+        }
         if agrees(&best) {
-            return if best.settled {
-                Verdict::Agrees
-            } else {
-                Verdict::Undecided
-            };
+            return Verdict::Agrees;
         }
         let deviation = (found - best.value).abs();
-        if best.kink.is_some_and(|kink| deviation <= kink) {
+        let at_kink = best.kink.is_some_and(|kink| deviation <= kink);
+        // Differences of another step size deviate as much as the derivative does.
+        let contradicted = others
+            .iter()
+            .flatten()
+            .any(|other| other.settled && (other.value - best.value).abs() > S::HALF * deviation);
+        if at_kink || contradicted {
             return Verdict::Undecided;
         }
         let size = best.error + cube_root::<S>() * best.value.abs() + least();
