@@ -133,7 +133,6 @@ pub enum Kind {
 /// `pullback: d(J)/d(theta[2]) is 0.5 where differences give 1 (half of it)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
 pub struct Mismatch {
     /// Function that is wrong.
     pub function: Function,

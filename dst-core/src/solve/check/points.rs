@@ -4,7 +4,7 @@ use super::desk::{Along, Desk, Fill, Functional, How, arbitrary, scatter};
 use super::mismatch::{
     CheckError, Checked, Entry, Function, Kind, Mismatch, Output, Place, Reference,
 };
-use super::slope::{Verdict, square_root};
+use super::slope::{Verdict, cube_root, square_root};
 use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::system::{Reading, System};
@@ -485,7 +485,8 @@ impl<'d, S: Scalar, Y: System<S> + ?Sized> Point<'d, S, Y> {
         self.desk.evaluate(Fill::Nan, Fill::Nan, Fill::Nan);
         let [there_expected, there_found] = self.values(function, functional, along);
         let there = there_found / there_expected;
-        let constant = (there - factor).abs() <= S::from_f64(0.01) * factor.abs();
+        let tolerance = S::TWO * cube_root();
+        let constant = (there - factor).abs() <= tolerance * factor.abs();
         if !constant {
             Kind::Value
         } else if (factor + S::ONE).abs() <= S::from_f64(0.01) {

@@ -39,7 +39,7 @@ struct Slope<S> {
 }
 
 /// Cube root of the distance between 1 and the next number: relative tolerance, and half of the relative step size.
-fn cube_root<S: Scalar>() -> S {
+pub(super) fn cube_root<S: Scalar>() -> S {
     S::from_f64(if S::EPSILON.to_f64() > 1e-10 {
         4.9e-3
     } else {

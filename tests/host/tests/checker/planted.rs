@@ -570,7 +570,7 @@ fn a_mismatch_is_one_sentence() {
         ),
         (
             Nan,
-            "pullback: d(J)/d(x[1]) is NaN where differences give 1",
+            "pullback: d(A[0])/d(x[1]) is NaN where differences give 0.2",
         ),
     ] {
         let pushes = mistake != TapeNotWritten;
