@@ -32,8 +32,8 @@ pub(super) enum Verdict<S> {
 struct Slope<S> {
     value: S,
     error: S,
-    /// Difference of the slopes on both sides, if they do not approach each other with the step size.
-    kink: Option<S>,
+    /// True if the slopes on both sides do not approach each other with the step size: a kink, or a pole.
+    kink: bool,
     /// True if the quotients of both step sizes agree.
     settled: bool,
 }
@@ -124,7 +124,7 @@ impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
         let noise = centre.rounding.max(rough) * per_step;
         let (wide_bend, bend) = (bend(outer, tau), bend(inner, half));
         // A smooth function bends half as much over half the distance.
-        let is_kink = bend > S::from_f64(0.7) * wide_bend && bend > noise + noise;
+        let kink = bend > S::from_f64(0.7) * wide_bend && bend > rounding + rounding;
         let error = S::from_f64(3.0) * disagreement + noise;
         let third = S::from_f64(1.0 / 3.0);
         Slope {
@@ -134,7 +134,7 @@ impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
             } else {
                 S::INFINITY
             },
-            kink: is_kink.then_some(bend),
+            kink,
             settled: disagreement <= S::from_f64(0.1) * narrow.abs() + rounding,
         }
     }
@@ -175,13 +175,12 @@ impl<S: Scalar, Y: System<S> + ?Sized> Desk<'_, S, Y> {
             return Verdict::Agrees;
         }
         let deviation = (found - best.value).abs();
-        let at_kink = best.kink.is_some_and(|kink| deviation <= kink);
         // Differences of another step size deviate as much as the derivative does.
         let contradicted = others
             .iter()
             .flatten()
             .any(|other| other.settled && (other.value - best.value).abs() > S::HALF * deviation);
-        if at_kink || contradicted {
+        if best.kink || contradicted {
             return Verdict::Undecided;
         }
         let size = best.error + cube_root::<S>() * best.value.abs() + least();
