@@ -154,14 +154,20 @@ fn digit<E>(value: u64, out: Out<'_, E>) -> Result<(), E> {
 }
 
 /// Decimal digits of a whole number.
-fn count<E>(value: usize, out: Out<'_, E>) -> Result<(), E> {
-    let mut unit: usize = 1;
-    while value / unit >= 10 {
-        unit *= 10;
+fn count<E>(mut value: usize, out: Out<'_, E>) -> Result<(), E> {
+    // From the last digit to the first; 64 bits have twenty.
+    let mut digits = [0; 20];
+    let mut length = 0;
+    for place in &mut digits {
+        *place = (value % 10) as u64;
+        value /= 10;
+        length += 1;
+        if value == 0 {
+            break;
+        }
     }
-    while unit > 0 {
-        digit((value / unit) as u64, out)?;
-        unit /= 10;
+    for &value in digits.iter().take(length).rev() {
+        digit(value, out)?;
     }
     Ok(())
 }
