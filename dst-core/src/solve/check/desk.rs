@@ -1,4 +1,4 @@
-//! Calls of the checked system: the vectors lent to it, and what they hold before each call.
+//! Calls of the checked system: the vectors passed to it, and what they hold before each call.
 //!
 //! A *functional* is the number that is differentiated: one entry of A (or a group of them with weights), J, f, or their sum. A
 //! *direction* changes one entry of θ or x in proportion to its size, or a group of them, or t, or everything.
@@ -129,7 +129,7 @@ pub(super) struct How {
     pub(super) scratch: Fill,
     /// Evaluates `rate` again with this in its tape, and differentiates with that tape.
     pub(super) tape: Option<Fill>,
-    /// Evaluates `rate` at the point, and not elsewhere, directly before the call.
+    /// Evaluates `rate` at the point itself, directly before the call.
     pub(super) refreshed: bool,
 }
 
@@ -151,7 +151,7 @@ pub(super) struct Desk<'d, S, Y: ?Sized> {
     pub(super) tape: &'d mut [S],
     other_tape: &'d mut [S],
     scratch: &'d mut [S],
-    /// State and parameters of an evaluation elsewhere; between evaluations a direction, or sums.
+    /// State and parameters of an evaluation at another point; between evaluations a direction, or sums.
     pub(super) other_x: &'d mut [S],
     pub(super) other_theta: &'d mut [S],
     /// A of the last evaluation, or its derivative.

@@ -13,7 +13,7 @@ pub struct Checked {
     pub points: usize,
     /// Derivatives compared with differences.
     pub compared: usize,
-    /// Of these, the ones at a kink, or where differences of two step sizes disagree.
+    /// Number of them at a kink, or where differences of two step sizes disagree.
     pub undecided: usize,
 }
 

@@ -7,7 +7,7 @@
 //!   direction. t is compared for J only: the engine uses no other derivative with respect to time.
 //! - **Outputs.** A pullback must add to its sums, a rate and a pushforward must overwrite their outputs.
 //! - **Memory.** Before every call scratch memory, outputs and an unwritten tape hold NaN or arbitrary numbers, and `rate` is
-//!   evaluated elsewhere between the evaluation that wrote a tape and the derivative that reads it.
+//!   evaluated at another point between the evaluation that wrote a tape and the derivative that reads it.
 //!
 //! This is repeated at x0, at a point beside it, and after 3 and 20 steps of the run: a wrong term may vanish at x0.
 //!

@@ -206,7 +206,7 @@ fn number<E>(value: f64, out: Out<'_, E>) -> Result<(), E> {
         exponent += 1;
     }
     let mut length = FIGURES;
-    while length > 1 && figures % 10 == 0 {
+    while length > 1 && figures.is_multiple_of(10) {
         figures /= 10;
         length -= 1;
     }

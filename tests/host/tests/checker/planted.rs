@@ -184,7 +184,7 @@ impl<S: Scalar> System<S> for Plant {
             x_bar[0] += scratch[2] - a[1];
         }
         if self.is(Nan) {
-            x_bar[1] += S::ZERO / (x[0] - x[0]) * j;
+            x_bar[1] += S::NAN * j;
         }
         let mut theta_bar = [a[0] * tape[0], a[1] * x[1].max(x[0]), a[2] * x[2] * x[2]];
         if !self.is(MissingCriterionTheta) {
@@ -476,8 +476,8 @@ impl<S: Scalar> System<S> for Ring {
         Dims::new(N, N)
     }
     fn rate(&self, at: Point<'_, S>, rate: &mut [S], _: &mut [S], _: &mut [S]) -> Reading<S> {
-        for i in 0..N {
-            rate[i] = at.theta[i] * at.x[i] * at.x[(i + 1) % N];
+        for (i, rate) in rate.iter_mut().enumerate() {
+            *rate = at.theta[i] * at.x[i] * at.x[(i + 1) % N];
         }
         let sum = at.x.iter().fold(S::ZERO, |sum, &x| sum + x * x);
         Reading {

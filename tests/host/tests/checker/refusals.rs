@@ -1,4 +1,4 @@
-//! What the checker refuses, and the errors for derivatives that are missing.
+//! Arguments that the checker refuses, and the errors for derivatives that are missing.
 
 use dst_core::solve::check::CheckError;
 use dst_core::system::Derived;
