@@ -9,10 +9,11 @@
 //! ```
 #![allow(clippy::indexing_slicing)] // θ and its gradient have two entries
 
+use std::error::Error;
 use std::iter::once;
 
 use dst_core::methods::HeavyBall;
-use dst_core::{Crossing, Error, Euler, Memory, Objective};
+use dst_core::{Crossing, Euler, Memory, Objective};
 
 /// Chain of hardening springs between two walls: f = ½Σ(x_{i+1} − x_i)² + ¼Σx_i⁴.
 struct Chain;
@@ -47,7 +48,7 @@ impl Objective<f64> for Chain {
     }
 }
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), Box<dyn Error>> {
     let method = HeavyBall::new(Chain); // θ = (step size, momentum); the state is x, then the velocity
     let mut x0 = [0.0; 20];
     x0[..10].fill(1.0);
@@ -57,6 +58,7 @@ fn main() -> Result<(), Error> {
         .crossing(Crossing::Interpolated);
     let mut memory = Memory::<f64, 20, 2, 12>::new();
     let mut theta = [0.1, 0.5];
+    plan.check(&method, &theta, &x0, &mut memory)?; // names a wrong entry of the gradient or of the Hessian-vector product
     for round in 0..=60 {
         let s = plan.sensitivity(&method, &theta, &x0, &mut memory)?;
         if round % 20 == 0 {

@@ -175,7 +175,7 @@ impl fmt::Display for Error {
             Self::NonFiniteGradient { step } => {
                 write!(
                     f,
-                    "the derivatives of the system are not finite at step {step}"
+                    "the derivatives of the system are not finite at step {step}; if it has no `pullback`, write it"
                 )
             }
             Self::NotStopped { steps } => write!(
@@ -190,10 +190,14 @@ impl fmt::Display for Error {
                 "no gradient: the criterion is flat where it crosses epsilon at step {step}; change epsilon or the criterion"
             ),
             Self::NoPullback => {
-                f.write_str("the system has no pullback: implement it, or use the tangent mode")
+                f.write_str(
+                "the system has no pullback: write `pullback`, or a pushforward and declare it in `cost`",
+            )
             }
             Self::NoPushforward => {
-                f.write_str("the system has no pushforward: implement it, or use the adjoint")
+                f.write_str(
+                "the system has no pushforward: write `pushforward` and declare it in `cost`, or use the adjoint",
+            )
             }
             Self::Store { slot } => write!(f, "the checkpoint store failed at slot {slot}"),
             Self::WrongStep => f.write_str("the system is a map: run it with Map"),

@@ -563,7 +563,7 @@ static void OWN(order)(void)
     OWN(reset)();
     W.problem.pullback = NULL;
     W.problem.pushforward = NULL;
-    FAILED(DST_ERROR_NO_PUSHFORWARD, ONE_SHOT());
+    FAILED(DST_ERROR_NO_PULLBACK, ONE_SHOT());
     /* J falls by only a few units in the last place. */
     OWN(reset)();
     W.theta[0] = 4 * REAL_EPSILON;

@@ -36,9 +36,16 @@ int main(void)
     options.staying = SIZE_MAX; /* the last time that epsilon is crossed counts, not the first */
     float theta[2] = { 4.0f, 0.5f }, x0[2] = { 1.0f, 0.0f }, gradient[2];
     dst_result_f32 result = { .theta_gradient = gradient };
+    dst_mismatch wrong;
 
     if (dst_workspace_size_f32(&problem, &options) > sizeof workspace)
         return 1;
+    if (dst_check_f32(&problem, &options, theta, x0, workspace, sizeof workspace, &wrong) == DST_WRONG_DERIVATIVE) {
+        char text[160]; /* names the callback and the entry that is wrong */
+        dst_mismatch_message(&wrong, text, sizeof text);
+        puts(text);
+        return 1;
+    }
     for (int round = 0; round <= 40; round++) {
         dst_status status = dst_sensitivity_f32(&problem, &options, theta, x0, NULL, workspace, sizeof workspace,
                                                 &result);

@@ -41,6 +41,9 @@
  * ONLINE ADAPTATION: dst_ola (Adam with an adapted learning rate) and dst_window (the same with the exact sensitivity
  * of each window).
  *
+ * CHECK YOUR DERIVATIVES first: dst_check compares pullback and pushforward with differences of rate, and names what is wrong.
+ * A wrong pullback gives a wrong gradient and DST_OK.
+ *
  * RULES for every function
  * - float functions end in _f32, double functions in _f64. Everything else is the same.
  * - The return value is DST_OK or the reason why the call did nothing. Outputs are written on success only.
@@ -127,8 +130,10 @@ enum dst_status
     DST_ERROR_STOPPED_AT_START = 26,
     // The criterion is flat where it crosses epsilon: the stopping time has no derivative.
     DST_ERROR_FLAT_CROSSING = 27,
+    // dst_check has found a wrong derivative, and has written it to *mismatch.
+    DST_WRONG_DERIVATIVE = 28,
     // Any other error: a defect of this library.
-    DST_ERROR_INTERNAL = 28,
+    DST_ERROR_INTERNAL = 29,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -249,6 +254,112 @@ typedef int32_t dst_window_outcome;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+// Callback that is wrong.
+enum dst_check_function
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // `rate`
+    DST_CHECK_RATE = 0,
+    // `pullback`
+    DST_CHECK_PULLBACK = 1,
+    // `pushforward`
+    DST_CHECK_PUSHFORWARD = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_check_function dst_check_function;
+#else
+typedef int32_t dst_check_function;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Output of `rate` whose derivative is wrong.
+enum dst_check_output
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // An entry of A.
+    DST_CHECK_A = 0,
+    // J
+    DST_CHECK_J = 1,
+    // f
+    DST_CHECK_F = 2,
+    // A weighted sum of A, J and f: each of them alone is right.
+    DST_CHECK_SUM = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_check_output dst_check_output;
+#else
+typedef int32_t dst_check_output;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Entry with respect to which it is differentiated.
+enum dst_check_entry
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // None: an output is not written, or added to.
+    DST_CHECK_NO_ENTRY = 0,
+    // An entry of theta.
+    DST_CHECK_THETA = 1,
+    // An entry of x.
+    DST_CHECK_X = 2,
+    // Time.
+    DST_CHECK_T = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_check_entry dst_check_entry;
+#else
+typedef int32_t dst_check_entry;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Likely reason of a mismatch.
+enum dst_check_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // A wrong value.
+    DST_CHECK_VALUE = 0,
+    // The right value times `factor`.
+    DST_CHECK_FACTOR = 1,
+    // The right value with the wrong sign.
+    DST_CHECK_SIGN = 2,
+    // Zero: the term is missing.
+    DST_CHECK_MISSING = 3,
+    // The right value is zero.
+    DST_CHECK_SUPERFLUOUS = 4,
+    // Infinite or NaN.
+    DST_CHECK_NOT_FINITE = 5,
+    // A pullback overwrites its sums: `=` instead of `+=`.
+    DST_CHECK_OVERWRITES = 6,
+    // A rate or a pushforward adds to its outputs: `+=` instead of `=`.
+    DST_CHECK_ADDS = 7,
+    // An output is not written.
+    DST_CHECK_NOT_WRITTEN = 8,
+    // The result depends on the last call of `rate`, not on the tape.
+    DST_CHECK_STALE_TAPE = 9,
+    // The result depends on `tape[tape_index]`, which `rate` does not write.
+    DST_CHECK_UNWRITTEN_TAPE = 10,
+    // Two calls with the same arguments give different values.
+    DST_CHECK_NOT_REPEATABLE = 11,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_check_kind dst_check_kind;
+#else
+typedef int32_t dst_check_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 // Adaptive run in its workspace. The handle is the address of the workspace.
 typedef struct dst_ola_f32 dst_ola_f32;
 
@@ -266,6 +377,34 @@ typedef struct dst_window_f32 dst_window_f32;
 
 // Windowed adaptive run in its workspace. The handle is the address of the workspace.
 typedef struct dst_window_f64 dst_window_f64;
+
+// Wrong derivative, found by dst_check. dst_mismatch_message() writes it as a sentence.
+typedef struct dst_mismatch {
+    // A dst_check_function.
+    int32_t function;
+    // A dst_check_output.
+    int32_t output;
+    // Index of the entry of A.
+    size_t output_index;
+    // A dst_check_entry.
+    int32_t entry;
+    // Index of the entry of theta or x.
+    size_t entry_index;
+    // Expected value, in double precision in either case.
+    double expected;
+    // Value of the callback.
+    double found;
+    // 0 if the expected value comes from differences of `rate`; 1 if from the pushforward; 2 if from another call.
+    int32_t reference;
+    // A dst_check_kind.
+    int32_t kind;
+    // Factor of DST_CHECK_FACTOR; otherwise 0.
+    double factor;
+    // Entry of the tape of DST_CHECK_UNWRITTEN_TAPE; otherwise 0.
+    size_t tape_index;
+    // Step of the run at which they differ; SIZE_MAX for a point beside x0.
+    size_t step;
+} dst_mismatch;
 
 // Options of a run. Start from dst_options_default_f32 (or _f64) and change fields as needed.
 typedef struct dst_options_f32 {
@@ -731,6 +870,13 @@ typedef struct dst_window_report_f64 {
 extern "C" {
 #endif // __cplusplus
 
+// Writes the mismatch as one sentence, such as "pullback: d(J)/d(theta[2]) is 0.5 where differences give 1 (half of it)", to
+// `text` [size], as snprintf does: at most size - 1 characters and a terminating zero, nothing if `size` is 0. Returns the length
+// of the whole sentence; 0 if a pointer is NULL or misaligned.
+size_t dst_mismatch_message(const struct dst_mismatch *mismatch,
+                            char *text,
+                            size_t size);
+
 // Zeroes the first eight bytes of a workspace of any kind and size. Required once before the workspace is first initialised,
 // unless it is already zero (static, calloc), and again after a reset during a callback or a callback that did not return: until
 // then every call on it returns DST_ERROR_BUSY. The content of the workspace is lost. NULL is ignored.
@@ -750,6 +896,21 @@ size_t dst_workspace_size_f32(const struct dst_problem_f32 *problem, const struc
 
 // Required alignment of every workspace, including those of dst_ola and dst_window.
 size_t dst_workspace_align_f32(void);
+
+// Compares the pullback and the pushforward with differences of `rate`, at x0, beside it, and after 3 and 20 steps.
+//
+// Also finds a pullback that overwrites its sums, outputs that are added to or not written, and a derivative that does
+// not follow the tape. Returns DST_OK if nothing is wrong. On DST_WRONG_DERIVATIVE, and only then, *mismatch names the
+// callback, output and entry that differ most, with the expected value and the one found. The loss f is left out if
+// `rate` does not write it. Differences say nothing at a kink of A, J or f; there, the other points count. Costs about
+// 16*(state_dim + 3)*(state_dim + param_dim + 1) evaluations. The workspace is that of a run, and holds none afterwards.
+dst_status dst_check_f32(const struct dst_problem_f32 *problem,
+                         const struct dst_options_f32 *options,
+                         const float *theta,
+                         const float *x0,
+                         void *workspace,
+                         size_t workspace_size,
+                         struct dst_mismatch *mismatch);
 
 // Runs until the stop and differentiates the quantity given by the seeds, in one call; with `seeds` NULL, the stopping
 // time.
@@ -868,6 +1029,21 @@ size_t dst_workspace_size_f64(const struct dst_problem_f64 *problem, const struc
 
 // Required alignment of every workspace, including those of dst_ola and dst_window.
 size_t dst_workspace_align_f64(void);
+
+// Compares the pullback and the pushforward with differences of `rate`, at x0, beside it, and after 3 and 20 steps.
+//
+// Also finds a pullback that overwrites its sums, outputs that are added to or not written, and a derivative that does
+// not follow the tape. Returns DST_OK if nothing is wrong. On DST_WRONG_DERIVATIVE, and only then, *mismatch names the
+// callback, output and entry that differ most, with the expected value and the one found. The loss f is left out if
+// `rate` does not write it. Differences say nothing at a kink of A, J or f; there, the other points count. Costs about
+// 16*(state_dim + 3)*(state_dim + param_dim + 1) evaluations. The workspace is that of a run, and holds none afterwards.
+dst_status dst_check_f64(const struct dst_problem_f64 *problem,
+                         const struct dst_options_f64 *options,
+                         const double *theta,
+                         const double *x0,
+                         void *workspace,
+                         size_t workspace_size,
+                         struct dst_mismatch *mismatch);
 
 // Runs until the stop and differentiates the quantity given by the seeds, in one call; with `seeds` NULL, the stopping
 // time.

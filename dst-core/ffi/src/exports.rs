@@ -5,12 +5,14 @@
 
 use core::ffi::c_void;
 
+use crate::check;
 use crate::object;
 use crate::ola::{self, Ola};
 use crate::run::{self, Run};
 use crate::status::{dst_status, status};
 use crate::types::{
     Iterate, Objective, OlaOptions, OlaState, Options, Problem, Seeds, Sensitivity, WindowReport,
+    dst_mismatch,
 };
 use crate::window::{self, Windowed};
 
@@ -30,6 +32,7 @@ macro_rules! exports {
         $seeds_default:ident,
         $workspace_size:ident,
         $workspace_align:ident,
+        $check:ident,
         $sensitivity:ident,
         $run_init:ident,
         $run_advance:ident,
@@ -74,6 +77,37 @@ macro_rules! exports {
         #[unsafe(no_mangle)]
         pub extern "C" fn $workspace_align() -> usize {
             object::align::<Run<$S>>()
+        }
+
+        /// Compares the pullback and the pushforward with differences of `rate`, at x0, beside it, and after 3 and 20 steps.
+        ///
+        /// Also finds a pullback that overwrites its sums, outputs that are added to or not written, and a derivative that does
+        /// not follow the tape. Returns DST_OK if nothing is wrong. On DST_WRONG_DERIVATIVE, and only then, *mismatch names the
+        /// callback, output and entry that differ most, with the expected value and the one found. The loss f is left out if
+        /// `rate` does not write it. Differences say nothing at a kink of A, J or f; there, the other points count. Costs about
+        /// 16*(state_dim + 3)*(state_dim + param_dim + 1) evaluations. The workspace is that of a run, and holds none afterwards.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $check(
+            problem: *const Problem<$S>,
+            options: *const Options<$S>,
+            theta: *const $S,
+            x0: *const $S,
+            workspace: *mut c_void,
+            workspace_size: usize,
+            mismatch: *mut dst_mismatch,
+        ) -> dst_status {
+            // SAFETY: see the top of this file.
+            status(unsafe {
+                check::check(
+                    problem,
+                    options,
+                    theta,
+                    x0,
+                    workspace,
+                    workspace_size,
+                    mismatch,
+                )
+            })
         }
 
         /// Runs until the stop and differentiates the quantity given by the seeds, in one call; with `seeds` NULL, the stopping
@@ -292,6 +326,7 @@ exports!(
     dst_seeds_default_f32,
     dst_workspace_size_f32,
     dst_workspace_align_f32,
+    dst_check_f32,
     dst_sensitivity_f32,
     dst_run_init_f32,
     dst_run_advance_f32,
@@ -315,6 +350,7 @@ exports!(
     dst_seeds_default_f64,
     dst_workspace_size_f64,
     dst_workspace_align_f64,
+    dst_check_f64,
     dst_sensitivity_f64,
     dst_run_init_f64,
     dst_run_advance_f64,

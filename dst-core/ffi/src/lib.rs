@@ -9,6 +9,7 @@
 //! | `callbacks` | adapters from C callbacks to [`dst_core::System`] and [`dst_core::Objective`] |
 //! | `object` | layout of a workspace: seal, copies of the arguments, cursor, marks, numbers |
 //! | `run`, `method` | a run with its gradients |
+//! | `check` | the check of a problem's derivatives |
 //! | `ola`, `window` | the adaptive methods |
 //! | `exports` | every `dst_*_f32` and `dst_*_f64`, from one macro |
 //!
@@ -25,6 +26,7 @@
 
 mod arguments;
 mod callbacks;
+mod check;
 #[allow(rustdoc::broken_intra_doc_links)] // written for the header, where [n] is a length
 mod exports;
 mod method;
@@ -36,6 +38,7 @@ mod status;
 mod types;
 mod window;
 
+pub use check::dst_mismatch_message;
 pub use exports::*;
 pub use ola::Ola;
 pub use run::Run;

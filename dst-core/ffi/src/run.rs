@@ -4,6 +4,7 @@ use core::ffi::c_void;
 use core::marker::PhantomData;
 
 use dst_core::checkpoint::Slots;
+use dst_core::solve::check::CheckError;
 use dst_core::solve::{Borrowed, Cursor, StopTime};
 use dst_core::{Crossing, Error, Gradient, Integrator, Plan, Progress, Scalar, Status};
 
@@ -181,6 +182,14 @@ fn forward<S: Scalar>(
     })
 }
 
+/// Checks the derivatives of the problem, in the memory of the run, which ends with it.
+#[inline(never)]
+pub(crate) fn compare<S: Scalar>(entered: &mut Entered<'_, Run<S>>) -> Result<(), CheckError> {
+    entered.open.discard();
+    let (problem, mut memory) = problem(entered)?;
+    problem.check(&mut memory).map(|_| ())
+}
+
 fn look<S: Scalar>(entered: &mut Entered<'_, Run<S>>) -> Result<Iterate<S>, Error> {
     let (problem, memory) = problem(entered)?;
     let now = problem.iterate(&memory)?;
@@ -330,7 +339,7 @@ unsafe fn checked<S: Scalar>(seeds: *const Seeds<S>, mode: i32) -> Outcome<(Seed
 ///
 /// # Safety
 /// As for [`init`].
-unsafe fn begin<'a, S: Scalar>(
+pub(crate) unsafe fn begin<'a, S: Scalar>(
     setup: &Setup<Run<S>>,
     vectors: [*const S; 2],
     workspace: *mut c_void,

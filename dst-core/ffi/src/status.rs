@@ -66,9 +66,9 @@ statuses! {
     /// The symplectic integrator needs an even number of states: positions, then velocities.
     DST_ERROR_ODD_STATE = 19, c"the symplectic integrator needs an even number of states (positions, then velocities)";
     /// The problem has no pullback, which the adjoint needs.
-    DST_ERROR_NO_PULLBACK = 20, c"the problem has no pullback: set it, or use DST_TANGENT with a pushforward";
+    DST_ERROR_NO_PULLBACK = 20, c"the problem has no pullback: set .pullback, or .pushforward and DST_TANGENT";
     /// The problem has no pushforward, which the tangent mode needs.
-    DST_ERROR_NO_PUSHFORWARD = 21, c"the problem has no pushforward: set it, or use DST_ADJOINT";
+    DST_ERROR_NO_PUSHFORWARD = 21, c"the problem has no pushforward: set .pushforward, or .pullback and DST_ADJOINT";
     /// The objective has no Hessian-vector product, which the windowed adaptation needs.
     DST_ERROR_NO_HESSIAN_VECTOR = 22, c"the objective has no Hessian-vector product: set it, or use dst_ola";
     /// The state, the criterion or, in an adaptive run, the objective is infinite or NaN.
@@ -81,8 +81,10 @@ statuses! {
     DST_ERROR_STOPPED_AT_START = 26, c"no gradient: the criterion already holds at x0; lower epsilon";
     /// The criterion is flat where it crosses epsilon: the stopping time has no derivative.
     DST_ERROR_FLAT_CROSSING = 27, c"no gradient: the criterion is flat where it crosses epsilon";
+    /// dst_check has found a wrong derivative, and has written it to *mismatch.
+    DST_WRONG_DERIVATIVE = 28, c"a derivative is wrong; see dst_mismatch_message";
     /// Any other error: a defect of this library.
-    DST_ERROR_INTERNAL = 28, c"internal error of dst";
+    DST_ERROR_INTERNAL = 29, c"internal error of dst";
 }
 
 /// Result of an operation: a value, or the status to return.

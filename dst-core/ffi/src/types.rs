@@ -76,6 +76,110 @@ pub enum dst_window_outcome {
     DST_WINDOW_OPEN = 2,
 }
 
+/// Callback that is wrong.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_check_function {
+    /// `rate`
+    DST_CHECK_RATE = 0,
+    /// `pullback`
+    DST_CHECK_PULLBACK = 1,
+    /// `pushforward`
+    DST_CHECK_PUSHFORWARD = 2,
+}
+
+/// Output of `rate` whose derivative is wrong.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_check_output {
+    /// An entry of A.
+    DST_CHECK_A = 0,
+    /// J
+    DST_CHECK_J = 1,
+    /// f
+    DST_CHECK_F = 2,
+    /// A weighted sum of A, J and f: each of them alone is right.
+    DST_CHECK_SUM = 3,
+}
+
+/// Entry with respect to which it is differentiated.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_check_entry {
+    /// None: an output is not written, or added to.
+    DST_CHECK_NO_ENTRY = 0,
+    /// An entry of theta.
+    DST_CHECK_THETA = 1,
+    /// An entry of x.
+    DST_CHECK_X = 2,
+    /// Time.
+    DST_CHECK_T = 3,
+}
+
+/// Likely reason of a mismatch.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_check_kind {
+    /// A wrong value.
+    DST_CHECK_VALUE = 0,
+    /// The right value times `factor`.
+    DST_CHECK_FACTOR = 1,
+    /// The right value with the wrong sign.
+    DST_CHECK_SIGN = 2,
+    /// Zero: the term is missing.
+    DST_CHECK_MISSING = 3,
+    /// The right value is zero.
+    DST_CHECK_SUPERFLUOUS = 4,
+    /// Infinite or NaN.
+    DST_CHECK_NOT_FINITE = 5,
+    /// A pullback overwrites its sums: `=` instead of `+=`.
+    DST_CHECK_OVERWRITES = 6,
+    /// A rate or a pushforward adds to its outputs: `+=` instead of `=`.
+    DST_CHECK_ADDS = 7,
+    /// An output is not written.
+    DST_CHECK_NOT_WRITTEN = 8,
+    /// The result depends on the last call of `rate`, not on the tape.
+    DST_CHECK_STALE_TAPE = 9,
+    /// The result depends on `tape[tape_index]`, which `rate` does not write.
+    DST_CHECK_UNWRITTEN_TAPE = 10,
+    /// Two calls with the same arguments give different values.
+    DST_CHECK_NOT_REPEATABLE = 11,
+}
+
+/// Wrong derivative, found by dst_check. dst_mismatch_message() writes it as a sentence.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct dst_mismatch {
+    /// A dst_check_function.
+    pub function: i32,
+    /// A dst_check_output.
+    pub output: i32,
+    /// Index of the entry of A.
+    pub output_index: usize,
+    /// A dst_check_entry.
+    pub entry: i32,
+    /// Index of the entry of theta or x.
+    pub entry_index: usize,
+    /// Expected value, in double precision in either case.
+    pub expected: f64,
+    /// Value of the callback.
+    pub found: f64,
+    /// 0 if the expected value comes from differences of `rate`; 1 if from the pushforward; 2 if from another call.
+    pub reference: i32,
+    /// A dst_check_kind.
+    pub kind: i32,
+    /// Factor of DST_CHECK_FACTOR; otherwise 0.
+    pub factor: f64,
+    /// Entry of the tape of DST_CHECK_UNWRITTEN_TAPE; otherwise 0.
+    pub tape_index: usize,
+    /// Step of the run at which they differ; SIZE_MAX for a point beside x0.
+    pub step: usize,
+}
+
 /// The iteration x_{k+1} = x_k - h*A(theta, x_k, t_k) with its criterion J(theta, x, t) and a loss f(theta, x, t), as callbacks.
 ///
 /// Every callback returns 0 to continue. Any other value aborts the run: the calling function returns DST_ABORTED, the value goes

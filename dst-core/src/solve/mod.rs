@@ -8,10 +8,12 @@
 //! | `crossing` | [`Seeds`], the quantity to differentiate; [`Crossing`], from dJ to dT |
 //! | `adjoint` | the backward sweep over checkpoints |
 //! | `tangent` | forward propagation of directions |
+//! | `check` | the checker of a system's derivatives: [`Plan::check`] |
 //! | `answer` | [`Status`], [`Gradient`], [`Sensitivity`] |
 
 mod adjoint;
 mod answer;
+pub mod check;
 mod crossing;
 mod forward;
 mod memory;

@@ -236,7 +236,8 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     pub fn tangent_is_cheaper<M: Workspace<S> + ?Sized>(&self, memory: &M) -> bool {
         let (dims, cost) = (self.system.dims(), self.system.cost());
         let (Some(pullback), Some(pushforward)) = (cost.pullback, cost.pushforward) else {
-            return cost.pullback.is_none();
+            // Without any derivative the adjoint names the missing one.
+            return cost.pullback.is_none() && cost.pushforward.is_some();
         };
         let view = memory.view();
         let (n, s, stages) = (

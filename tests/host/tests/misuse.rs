@@ -273,7 +273,7 @@ fn missing_derivatives_are_named() {
         pushforward: None,
     };
     assert_eq!(attempt(nothing, Mode::Adjoint), Err(Error::NoPullback));
-    assert_eq!(attempt(nothing, Mode::Auto), Err(Error::NoPushforward));
+    assert_eq!(attempt(nothing, Mode::Auto), Err(Error::NoPullback));
 }
 
 #[test]

@@ -27,9 +27,10 @@ pub(crate) const C99: &[&str] = &["-std=c99", "-ffp-contract=off"];
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
 /// All of them, for this machine.
-const PROGRAMS: [&str; 7] = [
+const PROGRAMS: [&str; 8] = [
     "known_answers",
     "misuse",
+    "checker",
     "workspaces",
     "ticks",
     "own_controller",
