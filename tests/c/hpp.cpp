@@ -32,7 +32,7 @@ template <class A> bool same_bits(A const &a, A const &b)
     return a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0;
 }
 
-// ------------------------------------------------------------------------------------------------- known answers, as in cases.h
+// --------------------------------------------------------------------------------------- known answers, as in cases.h
 
 template <class T, std::size_t D, std::size_t P> void print(const char *words, dst::gradient<T, D, P> const &g)
 {
@@ -165,7 +165,7 @@ template <class T> void known_answers()
         }
 }
 
-// ---------------------------------------------------------------------------------------- dual numbers against central differences
+// -------------------------------------------------------------------------------------- dual numbers against differences
 
 using number = dst::dual<double, 1>;
 
@@ -262,7 +262,7 @@ void passes()
         CHECK(four[i] != 0 && close_to(four[i], tangent[i], 1e-11));
 }
 
-// ----------------------------------------------------------------------------------------------- spans, memory, captured constants
+// --------------------------------------------------------------------------------- spans, memory, captured constants
 
 double sum(dst::span<const double> numbers)
 {
