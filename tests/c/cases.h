@@ -172,15 +172,37 @@ static OWN(scene) OWN(chase_scene)(OWN(calls) *calls)
     return s;
 }
 
-/* Every integrator, crossing and mode. With the adjoint, other slots and kept records give the same bits. */
+/* Maps: the same engine without a rate and without a step size. */
+static OWN(scene) OWN(relax_scene)(OWN(calls) *calls)
+{
+    OWN(scene) s = { .model = "relax", .theta = { (REAL)0.8 }, .x0 = { 1, 1 } };
+    s.problem = OWN(relax)(calls);
+    s.seeds = DST(seeds_default)();
+    s.options = DST(options_map)(0);
+    return s;
+}
+
+static OWN(scene) OWN(spiral_scene)(OWN(calls) *calls)
+{
+    OWN(scene) s = { .model = "spiral", .theta = { (REAL)0.95 }, .x0 = { 1, 0 } };
+    s.problem = OWN(spiral)(calls);
+    s.seeds = DST(seeds_default)();
+    s.options = DST(options_map)((REAL)0.01);
+    s.options.max_steps = 200;
+    s.options.staying = SIZE_MAX;
+    return s;
+}
+
+/* Every integrator, crossing and mode; for a map, only DST_MAP. With the adjoint, other slots and kept records give the same bits. */
 static void OWN(grid)(OWN(scene) s)
 {
-    static const char *const integrators[] = { "euler", "heun", "rk4", "symplectic" };
+    static const char *const integrators[] = { "euler", "heun", "rk4", "symplectic", "map" };
     static const char *const crossings[] = { "paper", "interpolated", "slope", "hermite" };
     static const char *const modes[] = { "auto", "adjoint", "tangent" };
-    int with_symplectic = strcmp(s.model, "ball") == 0;
-    for (s.options.integrator = DST_EULER; s.options.integrator <= (with_symplectic ? DST_SYMPLECTIC : DST_RK4);
-         s.options.integrator++)
+    const int32_t last = s.options.integrator == DST_MAP       ? DST_MAP
+                         : strcmp(s.model, "ball") == 0 ? DST_SYMPLECTIC
+                                                        : DST_RK4;
+    for (; s.options.integrator <= last; s.options.integrator++)
         for (s.seeds.crossing = DST_PAPER; s.seeds.crossing <= DST_HERMITE; s.seeds.crossing++)
             for (s.options.mode = DST_ADJOINT; s.options.mode <= DST_TANGENT; s.options.mode++) {
                 char words[40];
@@ -488,6 +510,35 @@ static void OWN(adaptation)(void)
     }
 }
 
+/* x_n = theta^n in closed form, and the gradient of the interpolated N*, with respect to theta and x0. */
+static void OWN(map_closed_form)(OWN(scene) s)
+{
+    const double tolerance = PRECISION == 64 ? 1e-12 : 1e-4, epsilon = (double)(REAL)1e-3;
+    double theta, before, after, alpha, slope;
+    int n = 0;
+    s.options = DST(options_map)((REAL)1e-3);
+    s.theta[0] = (REAL)0.9;
+    s.x0[0] = 2;
+    theta = (double)s.theta[0];
+    for (before = after = 2; after > epsilon; n++) {
+        before = after;
+        after *= theta;
+    }
+    alpha = (before - epsilon) / (before - after);
+    slope = ((1 - alpha) * (n - 1) * before + alpha * n * after) / theta / (before - after);
+    for (s.options.mode = DST_ADJOINT; s.options.mode <= DST_TANGENT; s.options.mode++)
+        if (OWN(solve)(&s)) {
+            CHECK(s.result.steps == (size_t)n && s.result.time == s.result.steps_interpolated);
+            CHECK(close_to((double)s.result.time, n - 1 + alpha, tolerance));
+            CHECK(close_to((double)s.theta_gradient[0], slope, tolerance * 10));
+            CHECK(close_to((double)s.x0_gradient[0], epsilon / 2 / (before - after), tolerance * 10));
+        }
+    /* A start time shifts T, here in steps. */
+    s.options.mode = DST_AUTO;
+    s.options.start_time = 100;
+    CHECK(OWN(one_shot)(&s) == DST_OK && close_to((double)s.result.time, 100 + n - 1 + alpha, tolerance));
+}
+
 /* Deadline before the stop: the best iterate of a run that rises and falls. */
 static void OWN(deadline)(OWN(scene) s)
 {
@@ -514,11 +565,14 @@ static void OWN(all)(void)
     OWN(grid)(OWN(ball_scene)(&calls));
     OWN(grid)(OWN(swing_scene)(&calls));
     OWN(grid)(OWN(chase_scene)(&calls));
+    OWN(grid)(OWN(relax_scene)(&calls));
+    OWN(grid)(OWN(spiral_scene)(&calls));
     OWN(decay_closed_form)(OWN(decay_scene)(&calls));
     OWN(figure1_definition_3)(OWN(figure1_scene)(&calls));
     OWN(ball_exact)(OWN(ball_scene)(&calls));
     OWN(weighted)(OWN(figure1_scene)(&calls));
     OWN(three_gradients)(OWN(figure1_scene)(&calls));
+    OWN(map_closed_form)(OWN(decay_scene)(&calls));
     OWN(settling)(OWN(swing_scene)(&calls));
     OWN(moving_target)(OWN(chase_scene)(&calls));
     OWN(deadline)(OWN(ball_scene)(&calls));

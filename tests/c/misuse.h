@@ -167,6 +167,16 @@ static void OWN(reset)(void)
     W.result.state = W.state;
 }
 
+/* Chooses an integrator. As a map, theta*x with theta = 7/8 is the same iteration as Euler's method. */
+static void OWN(choose)(int32_t integrator)
+{
+    W.options.integrator = integrator;
+    if (integrator == DST_MAP) {
+        W.options.step = 1;
+        W.theta[0] = (REAL)0.875;
+    }
+}
+
 /* The call is rejected with this status and changes nothing. */
 #define REFUSED(expected, call)                                                                                        \
     do {                                                                                                               \
@@ -414,7 +424,18 @@ static void OWN(numbers)(void)
     BAD(DST_ERROR_STEP_SIZE, W.options.step = 0);
     BAD(DST_ERROR_STEP_SIZE, W.options.step = -1);
     BAD(DST_ERROR_CHOICE, W.options.integrator = -1);
-    BAD(DST_ERROR_CHOICE, W.options.integrator = 4);
+    BAD(DST_ERROR_CHOICE, W.options.integrator = 5);
+    /* A map has no step size: 0.125 is rejected, 1 is not. */
+    BAD(DST_ERROR_STEP_SIZE, W.options.integrator = DST_MAP);
+    OWN(reset)();
+    W.options.integrator = DST_MAP;
+    CHECK(DST(workspace_size)(&W.problem, &W.options) == 0);
+    OWN(choose)(DST_MAP);
+    CHECK(DST(workspace_size)(&W.problem, &W.options) > 0 && ONE_SHOT() == DST_OK && W.result.steps == 6);
+    W.options = DST(options_map)((REAL)0.5);
+    CHECK(W.options.integrator == DST_MAP && W.options.step == 1 && ONE_SHOT() == DST_OK && W.result.steps == 6);
+    CHECK(W.options.epsilon == (REAL)0.5 && W.options.slots == DST(options_default)(1, 1).slots);
+    CHECK(W.options.max_steps == DST(options_default)(1, 1).max_steps);
     BAD_SEEDS(DST_ERROR_CHOICE, W.seeds.crossing = 4);
     BAD_SEEDS(DST_ERROR_CHOICE, W.seeds.crossing = -1);
     /* The tangent mode does not support a window. */
@@ -582,7 +603,8 @@ static void OWN(order)(void)
 /* A callback fails at each of its calls in turn: with a code, or with unwritten or NaN results. */
 static void OWN(callbacks)(void)
 {
-    for (int integrator = DST_EULER; integrator <= DST_RK4; integrator++)
+    static const int32_t integrators[] = { DST_EULER, DST_HEUN, DST_RK4, DST_MAP };
+    for (int choice = 0; choice < 4; choice++)
         for (int which = 0; which < 3; which++)
             for (size_t at = 1; at <= 7; at += 3)
                 for (int code = -7; code <= 0; code += 7) {
@@ -591,7 +613,7 @@ static void OWN(callbacks)(void)
                     T.which = which;
                     T.at = at;
                     T.code = code;
-                    W.options.integrator = integrator;
+                    OWN(choose)(integrators[choice]);
                     W.options.mode = which == 2 ? DST_TANGENT : DST_ADJOINT;
                     OWN(before) = W;
                     if (code != 0) {
@@ -781,7 +803,7 @@ static void OWN(reentry)(void)
         for (int disturbed = 0; disturbed < 2; disturbed++) {
             OWN(reset)();
             T.reenters = disturbed;
-            W.options.integrator = (int32_t)(round % 3);
+            OWN(choose)(round % 7 == 3 ? DST_MAP : (int32_t)(round % 3));
             W.options.mode = round & 1 ? DST_ADJOINT : DST_TANGENT;
             W.options.slots = 1 + round % 5;
             W.seeds.weight = OWN(weight);

@@ -235,6 +235,103 @@ static DST(problem) OWN(chase)(OWN(calls) *calls)
     return problem;
 }
 
+/* Map of two coupled states that chases a rising level: J = x1^2 + x2^2 - t/64. Time is in F and in J. */
+
+static int OWN(relax_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *next, REAL *tape,
+                           REAL *criterion, REAL *loss)
+{
+    ((OWN(calls) *)user)->rates++;
+    (void)tape;
+    next[0] = theta[0] * x[0] + x[1] / 8 + t / 512;
+    next[1] = x[1] / 2 - x[0] * x[1] / 4;
+    *criterion = x[0] * x[0] + x[1] * x[1] - t / 64;
+    *loss = x[0] * x[1];
+    return 0;
+}
+
+static int OWN(relax_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                               const REAL *next_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar, REAL *x_bar,
+                               REAL *t_bar)
+{
+    ((OWN(calls) *)user)->pullbacks++;
+    (void)t, (void)tape;
+    theta_bar[0] += next_bar[0] * x[0];
+    x_bar[0] += next_bar[0] * theta[0] - next_bar[1] * x[1] / 4 + 2 * criterion_bar * x[0] + loss_bar * x[1];
+    x_bar[1] += next_bar[0] / 8 + next_bar[1] * ((REAL)0.5 - x[0] / 4) + 2 * criterion_bar * x[1] + loss_bar * x[0];
+    if (t_bar != NULL)
+        *t_bar -= criterion_bar / 64;
+    return 0;
+}
+
+static int OWN(relax_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                                  const REAL *theta_dot, const REAL *x_dot, REAL t_dot, REAL *next_dot,
+                                  REAL *criterion_dot, REAL *loss_dot)
+{
+    ((OWN(calls) *)user)->pushforwards++;
+    (void)t, (void)tape;
+    next_dot[0] = theta_dot[0] * x[0] + theta[0] * x_dot[0] + x_dot[1] / 8 + t_dot / 512;
+    next_dot[1] = x_dot[1] / 2 - (x_dot[0] * x[1] + x[0] * x_dot[1]) / 4;
+    *criterion_dot = 2 * (x[0] * x_dot[0] + x[1] * x_dot[1]) - t_dot / 64;
+    *loss_dot = x_dot[0] * x[1] + x[0] * x_dot[1];
+    return 0;
+}
+
+static DST(problem) OWN(relax)(OWN(calls) *calls)
+{
+    DST(problem) problem = { .state_dim = 2, .param_dim = 1, .rate = OWN(relax_rate), .pullback = OWN(relax_pullback),
+                             .pushforward = OWN(relax_pushforward), .user = calls };
+    return problem;
+}
+
+/* Map that rotates and shrinks: theta*(4/5, -3/5; 3/5, 4/5)*x, J = x1^2. J enters and leaves the band before it stays. */
+
+static int OWN(spiral_rate)(void *user, const REAL *theta, const REAL *x, REAL t, REAL *next, REAL *tape,
+                            REAL *criterion, REAL *loss)
+{
+    ((OWN(calls) *)user)->rates++;
+    (void)t;
+    tape[0] = (4 * x[0] - 3 * x[1]) / 5;
+    tape[1] = (3 * x[0] + 4 * x[1]) / 5;
+    next[0] = theta[0] * tape[0];
+    next[1] = theta[0] * tape[1];
+    *criterion = x[0] * x[0];
+    *loss = x[1] * x[1];
+    return 0;
+}
+
+static int OWN(spiral_pullback)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                                const REAL *next_bar, REAL criterion_bar, REAL loss_bar, REAL *theta_bar, REAL *x_bar,
+                                REAL *t_bar)
+{
+    ((OWN(calls) *)user)->pullbacks++;
+    (void)t, (void)t_bar;
+    theta_bar[0] += next_bar[0] * tape[0] + next_bar[1] * tape[1];
+    x_bar[0] += theta[0] * (4 * next_bar[0] + 3 * next_bar[1]) / 5 + 2 * criterion_bar * x[0];
+    x_bar[1] += theta[0] * (4 * next_bar[1] - 3 * next_bar[0]) / 5 + 2 * loss_bar * x[1];
+    return 0;
+}
+
+static int OWN(spiral_pushforward)(void *user, const REAL *theta, const REAL *x, REAL t, const REAL *tape,
+                                   const REAL *theta_dot, const REAL *x_dot, REAL t_dot, REAL *next_dot,
+                                   REAL *criterion_dot, REAL *loss_dot)
+{
+    ((OWN(calls) *)user)->pushforwards++;
+    (void)t, (void)t_dot;
+    next_dot[0] = theta_dot[0] * tape[0] + theta[0] * (4 * x_dot[0] - 3 * x_dot[1]) / 5;
+    next_dot[1] = theta_dot[0] * tape[1] + theta[0] * (3 * x_dot[0] + 4 * x_dot[1]) / 5;
+    *criterion_dot = 2 * x[0] * x_dot[0];
+    *loss_dot = 2 * x[1] * x_dot[1];
+    return 0;
+}
+
+static DST(problem) OWN(spiral)(OWN(calls) *calls)
+{
+    DST(problem) problem = { .state_dim = 2, .param_dim = 1, .tape_len = 2, .rate = OWN(spiral_rate),
+                             .pullback = OWN(spiral_pullback), .pushforward = OWN(spiral_pushforward),
+                             .user = calls };
+    return problem;
+}
+
 /* Objective with coupled variables: f = sum l_i*x_i^2/2 + c*(sum x_i)^2/2. */
 
 static const REAL OWN(bowl_lambda)[3] = { 1, 3, (REAL)0.6 };

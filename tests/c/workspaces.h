@@ -56,7 +56,8 @@ static void OWN(go_on)(void *place, size_t size, int moves, const DST(seeds) * s
 static void OWN(moving_run)(DST(problem) problem, DST(options) options, const REAL *theta, const REAL *x0)
 {
     DST(seeds) seeds = DST(seeds_default)();
-    for (options.integrator = DST_EULER; options.integrator <= DST_RK4; options.integrator++)
+    const int32_t last = options.integrator == DST_MAP ? DST_MAP : DST_RK4;
+    for (; options.integrator <= last; options.integrator++)
         for (options.mode = DST_ADJOINT; options.mode <= DST_TANGENT; options.mode++)
             for (options.slots = 1; options.slots <= 400; options.slots = options.slots * 4 + 1) {
                 OWN(outcome) still, moving, twin;
@@ -154,7 +155,7 @@ static void OWN(moving_adaptation)(int kind)
 static void OWN(moves)(void)
 {
     static const REAL one[2] = { 1, 1 }, swinging[2] = { 1, 0 }, falling[2] = { 3, 0 };
-    static const REAL decay = (REAL)1.3, figure1 = (REAL)0.7, swing = (REAL)0.8, chase = (REAL)0.5, ball = 8;
+    static const REAL decay = (REAL)1.3, figure1 = (REAL)0.7, swing = (REAL)0.8, chase = (REAL)0.5, ball = 8, spiral = (REAL)0.95;
     OWN(calls) calls = { 0, 0, 0 };
     DST(options) options = DST(options_default)((REAL)0.05, (REAL)1e-2);
     OWN(moving_run)(OWN(decay)(&calls), options, &decay, one);
@@ -167,6 +168,13 @@ static void OWN(moves)(void)
     options.step = (REAL)0.02;
     options.max_steps = 300;
     OWN(moving_run)(OWN(swing)(&calls), options, &swing, swinging);
+    options = DST(options_map)(0);
+    OWN(moving_run)(OWN(relax)(&calls), options, &swing, one);
+    options.staying = SIZE_MAX;
+    options.epsilon = (REAL)0.01;
+    options.max_steps = 100;
+    OWN(moving_run)(OWN(spiral)(&calls), options, &spiral, swinging);
+    OWN(taking_turns)(OWN(spiral)(&calls), options, &spiral, swinging);
     OWN(moving_adaptation)(OLA);
     OWN(moving_adaptation)(WINDOW);
 }

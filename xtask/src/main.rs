@@ -91,7 +91,7 @@ enum Command {
         #[arg(long)]
         host_only: bool,
     },
-    /// Makes a folder with libdst.a, dst.h and what pkg-config and CMake need.
+    /// Makes a folder with libdst.a, dst.h, dst.hpp and what pkg-config and CMake need.
     CLib {
         /// For another target, such as thumbv7em-none-eabihf.
         #[arg(long)]

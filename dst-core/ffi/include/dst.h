@@ -35,6 +35,9 @@
  * same bits as that of dst_sensitivity. Further gradients of the same run, of the stopping time or of weighted sums of J and
  * of a loss f (dst_seeds), only need dst_gradient_advance and dst_gradient_read.
  *
+ * AN ITERATION x_{k+1} = F(theta, x_k, t_k), such as a recurrent network or a projection: dst_options_map, and `rate` writes F.
+ * Nothing is subtracted, the step size is 1, and T counts steps.
+ *
  * FIRST PASSAGE OR SETTLING: by default a run stops at the first J <= epsilon, whatever J does later. An oscillating loop
  * passes its target long before it settles: set `staying` in dst_options for the settling time.
  *
@@ -98,7 +101,7 @@ enum dst_status
     DST_ERROR_THETA = 10,
     // An entry of x0 is infinite or NaN.
     DST_ERROR_X0 = 11,
-    // The step size is not a positive finite number.
+    // The step size is not a positive finite number or, with DST_MAP, not 1.
     DST_ERROR_STEP_SIZE = 12,
     // Epsilon is infinite or NaN.
     DST_ERROR_EPSILON = 13,
@@ -157,6 +160,9 @@ enum dst_integrator
     DST_RK4 = 2,
     // Semi-implicit Euler for x = (positions, velocities): velocity first, then position with the new velocity.
     DST_SYMPLECTIC = 3,
+    // x_{k+1} = F(theta, x_k, t_k): `rate` writes F itself, and pullback and pushforward are those of F. The step size must be
+    // 1, so that t_k = start_time + k and T is in steps: see dst_options_map_f32 (or _f64). One evaluation per step.
+    DST_MAP = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -408,7 +414,7 @@ typedef struct dst_mismatch {
 
 // Options of a run. Start from dst_options_default_f32 (or _f64) and change fields as needed.
 typedef struct dst_options_f32 {
-    // Step size h > 0.
+    // Step size h > 0; with DST_MAP, 1.
     float step;
     // Tolerance of J.
     float epsilon;
@@ -469,8 +475,8 @@ typedef struct dst_problem_f32 {
     size_t param_dim;
     // Number of values that `rate` leaves on `tape` for the derivatives. May be 0.
     size_t tape_len;
-    // Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is used, f to *loss; may leave intermediate
-    // results on `tape` [tape_len]. Must depend on its arguments only, because steps are recomputed.
+    // Writes A(theta, x, t), or F with DST_MAP, to `rate` [state_dim], J to *criterion and, if it is used, f to *loss; may
+    // leave intermediate results on `tape` [tape_len]. Must depend on its arguments only, because steps are recomputed.
     int (*rate)(void *user,
                 const float *theta,
                 const float *x,
@@ -638,7 +644,7 @@ typedef struct dst_window_report_f32 {
 
 // Options of a run. Start from dst_options_default_f32 (or _f64) and change fields as needed.
 typedef struct dst_options_f64 {
-    // Step size h > 0.
+    // Step size h > 0; with DST_MAP, 1.
     double step;
     // Tolerance of J.
     double epsilon;
@@ -699,8 +705,8 @@ typedef struct dst_problem_f64 {
     size_t param_dim;
     // Number of values that `rate` leaves on `tape` for the derivatives. May be 0.
     size_t tape_len;
-    // Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is used, f to *loss; may leave intermediate
-    // results on `tape` [tape_len]. Must depend on its arguments only, because steps are recomputed.
+    // Writes A(theta, x, t), or F with DST_MAP, to `rate` [state_dim], J to *criterion and, if it is used, f to *loss; may
+    // leave intermediate results on `tape` [tape_len]. Must depend on its arguments only, because steps are recomputed.
     int (*rate)(void *user,
                 const double *theta,
                 const double *x,
@@ -887,6 +893,10 @@ void dst_workspace_clear(void *workspace);
 struct dst_options_f32 dst_options_default_f32(float step,
                                                float epsilon);
 
+// Default options for an iteration x_{k+1} = F(theta, x_k, t_k) with this tolerance: DST_MAP with step size 1, otherwise
+// those of dst_options_default.
+struct dst_options_f32 dst_options_map_f32(float epsilon);
+
 // Default seeds: the stopping time, by the interpolated crossing.
 struct dst_seeds_f32 dst_seeds_default_f32(void);
 
@@ -1019,6 +1029,10 @@ dst_status dst_window_read_f32(struct dst_window_f32 *window, struct dst_ola_sta
 // steps.
 struct dst_options_f64 dst_options_default_f64(double step,
                                                double epsilon);
+
+// Default options for an iteration x_{k+1} = F(theta, x_k, t_k) with this tolerance: DST_MAP with step size 1, otherwise
+// those of dst_options_default.
+struct dst_options_f64 dst_options_map_f64(double epsilon);
 
 // Default seeds: the stopping time, by the interpolated crossing.
 struct dst_seeds_f64 dst_seeds_default_f64(void);

@@ -29,6 +29,7 @@ macro_rules! exports {
     (
         $S:ty,
         $options_default:ident,
+        $options_map:ident,
         $seeds_default:ident,
         $workspace_size:ident,
         $workspace_align:ident,
@@ -54,6 +55,13 @@ macro_rules! exports {
         #[unsafe(no_mangle)]
         pub extern "C" fn $options_default(step: $S, epsilon: $S) -> Options<$S> {
             Options::new(step, epsilon)
+        }
+
+        /// Default options for an iteration x_{k+1} = F(theta, x_k, t_k) with this tolerance: DST_MAP with step size 1, otherwise
+        /// those of dst_options_default.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $options_map(epsilon: $S) -> Options<$S> {
+            Options::map(epsilon)
         }
 
         /// Default seeds: the stopping time, by the interpolated crossing.
@@ -323,6 +331,7 @@ macro_rules! exports {
 exports!(
     f32,
     dst_options_default_f32,
+    dst_options_map_f32,
     dst_seeds_default_f32,
     dst_workspace_size_f32,
     dst_workspace_align_f32,
@@ -347,6 +356,7 @@ exports!(
 exports!(
     f64,
     dst_options_default_f64,
+    dst_options_map_f64,
     dst_seeds_default_f64,
     dst_workspace_size_f64,
     dst_workspace_align_f64,

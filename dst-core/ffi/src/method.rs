@@ -1,11 +1,11 @@
 //! Integrators of the C library as one type: the engine is compiled once for all of them.
 
 use dst_core::{
-    Dims, Direction, Error, Euler, Heun, Integrator, Point, Reading, Rk4, Scalar, SymplecticEuler,
-    System,
+    Dims, Direction, Error, Euler, Heun, Integrator, Map, Point, Reading, Rk4, Scalar,
+    SymplecticEuler, System,
 };
 
-use crate::run::{HEUN, HIGHER_ORDER, RK4, SYMPLECTIC};
+use crate::run::{HEUN, HIGHER_ORDER, MAP, RK4, SYMPLECTIC, WITH_MAP};
 
 /// Integrator chosen at run time, with its step size.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ macro_rules! chosen {
         match $self.integrator {
             HEUN if HIGHER_ORDER => Heun::new($self.h).$method($($argument),*),
             RK4 if HIGHER_ORDER => Rk4::new($self.h).$method($($argument),*),
+            // Not `Map.$method`: a map is an integrator of every scalar.
+            MAP if WITH_MAP => Integrator::<S>::$method(&Map, $($argument),*),
             SYMPLECTIC => SymplecticEuler::new($self.h).$method($($argument),*),
             _ => Euler::new($self.h).$method($($argument),*),
         }
@@ -42,6 +44,11 @@ impl<S: Scalar> Integrator<S> for Method<S> {
         chosen!(self, kind())
     }
 
+    fn is_map(&self) -> bool {
+        WITH_MAP && self.integrator == MAP
+    }
+
+    // With a map, h = 1 was checked before.
     fn step_size(&self) -> S {
         self.h
     }

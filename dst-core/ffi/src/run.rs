@@ -21,6 +21,7 @@ use crate::types::{
 /// Parts that a small library leaves out. Constants, not `cfg` on the code: all of it is compiled and checked, and unreachable
 /// code is not linked.
 pub(crate) const HIGHER_ORDER: bool = cfg!(feature = "higher-order");
+pub(crate) const WITH_MAP: bool = cfg!(feature = "map");
 const WITH_TANGENT: bool = cfg!(feature = "tangent");
 
 // Choices as passed by C.
@@ -28,6 +29,7 @@ pub(crate) const EULER: i32 = dst_integrator::DST_EULER as i32;
 pub(crate) const HEUN: i32 = dst_integrator::DST_HEUN as i32;
 pub(crate) const RK4: i32 = dst_integrator::DST_RK4 as i32;
 pub(crate) const SYMPLECTIC: i32 = dst_integrator::DST_SYMPLECTIC as i32;
+pub(crate) const MAP: i32 = dst_integrator::DST_MAP as i32;
 const AUTO: i32 = dst_mode::DST_AUTO as i32;
 const ADJOINT: i32 = dst_mode::DST_ADJOINT as i32;
 const TANGENT: i32 = dst_mode::DST_TANGENT as i32;
@@ -76,6 +78,7 @@ fn lengths<S: Scalar>(problem: &Problem<S>, options: &Options<S>) -> Outcome<[us
     match options.integrator {
         EULER | SYMPLECTIC => {}
         HEUN | RK4 if HIGHER_ORDER => {}
+        MAP if WITH_MAP => {}
         _ => return Err(dst_status::DST_ERROR_CHOICE),
     }
     let stages = Method::new(options.integrator, step).stages();
@@ -94,6 +97,10 @@ fn lengths<S: Scalar>(problem: &Problem<S>, options: &Options<S>) -> Outcome<[us
         return Err(dst_status::DST_ERROR_ODD_STATE);
     }
     if !(step.is_finite() && step > S::ZERO) {
+        return Err(dst_status::DST_ERROR_STEP_SIZE);
+    }
+    // A map has no step size. Another value would be a mistake in the unit of time: rejected, not ignored.
+    if options.integrator == MAP && step != S::ONE {
         return Err(dst_status::DST_ERROR_STEP_SIZE);
     }
     if !epsilon.is_finite() {

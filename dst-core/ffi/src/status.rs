@@ -49,8 +49,8 @@ statuses! {
     DST_ERROR_THETA = 10, c"theta must be finite";
     /// An entry of x0 is infinite or NaN.
     DST_ERROR_X0 = 11, c"x0 must be finite";
-    /// The step size is not a positive finite number.
-    DST_ERROR_STEP_SIZE = 12, c"the step size must be a positive finite number";
+    /// The step size is not a positive finite number or, with DST_MAP, not 1.
+    DST_ERROR_STEP_SIZE = 12, c"the step size must be a positive finite number, and 1 with DST_MAP";
     /// Epsilon is infinite or NaN.
     DST_ERROR_EPSILON = 13, c"epsilon must be finite";
     /// The start time is infinite or NaN.

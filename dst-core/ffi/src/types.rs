@@ -18,6 +18,9 @@ pub enum dst_integrator {
     DST_RK4 = 2,
     /// Semi-implicit Euler for x = (positions, velocities): velocity first, then position with the new velocity.
     DST_SYMPLECTIC = 3,
+    /// x_{k+1} = F(theta, x_k, t_k): `rate` writes F itself, and pullback and pushforward are those of F. The step size must be
+    /// 1, so that t_k = start_time + k and T is in steps: see dst_options_map_f32 (or _f64). One evaluation per step.
+    DST_MAP = 4,
 }
 
 /// Definition of the stopping time within the last step: for the field `crossing` of dst_seeds.
@@ -196,8 +199,8 @@ pub struct Problem<S> {
     pub param_dim: usize,
     /// Number of values that `rate` leaves on `tape` for the derivatives. May be 0.
     pub tape_len: usize,
-    /// Writes A(theta, x, t) to `rate` [state_dim], J to *criterion and, if it is used, f to *loss; may leave intermediate
-    /// results on `tape` [tape_len]. Must depend on its arguments only, because steps are recomputed.
+    /// Writes A(theta, x, t), or F with DST_MAP, to `rate` [state_dim], J to *criterion and, if it is used, f to *loss; may
+    /// leave intermediate results on `tape` [tape_len]. Must depend on its arguments only, because steps are recomputed.
     pub rate: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -257,7 +260,7 @@ pub struct Problem<S> {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Options<S> {
-    /// Step size h > 0.
+    /// Step size h > 0; with DST_MAP, 1.
     pub step: S,
     /// Tolerance of J.
     pub epsilon: S,
@@ -476,6 +479,13 @@ impl<S: Scalar> Options<S> {
             slots: 8,
             keep_records: 0,
             theta_only: 0,
+        }
+    }
+
+    pub(crate) fn map(epsilon: S) -> Self {
+        Self {
+            integrator: dst_integrator::DST_MAP as i32,
+            ..Self::new(S::ONE, epsilon)
         }
     }
 }

@@ -46,6 +46,9 @@ int main(void)
     options.integrator = DST_RK4;
     if (dst_workspace_size_f32(&problem, &options) != 0)
         return 1;
+    options = dst_options_map_f32(1e-2f);
+    if (dst_workspace_size_f32(&problem, &options) != 0)
+        return 1;
 #endif
     return 0;
 }

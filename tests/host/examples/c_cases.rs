@@ -7,7 +7,7 @@
 use dst_core::adapt::{AdamOla, OlaConfig, Window, WindowedOla};
 use dst_core::system::Derived;
 use dst_core::{
-    Crossing, Error, Euler, Gradient, HeapMemory, Heun, Integrator, Mode, Plan, Reading, Rk4,
+    Crossing, Error, Euler, Gradient, HeapMemory, Heun, Integrator, Map, Mode, Plan, Reading, Rk4,
     Scalar, Seeds, SymplecticEuler, System, formula,
 };
 use dst_models::{BouncingBall, Decay, Figure1, Quadratic};
@@ -52,6 +52,7 @@ fn lines<S: Scalar>() -> Vec<Line<S>> {
     grid(&mut all, "ball", &ball, 8.0, &[3.0, 0.0], (0.01, 0.0));
     grid(&mut all, "swing", &swing, 0.8, &[1.0, 0.0], (0.01, 0.04));
     grid(&mut all, "chase", &chase, 0.5, &[2.0], (0.05, 0.0));
+    map_grids(&mut all);
     let plan = Euler::new(s(0.05)).until(s(1e-2)).at_most(10_000);
     let tenth = |_| Reading::loss(s(0.1));
     let falling = |k| Reading::loss(S::ONE / (S::ONE + S::from_count(k)));
@@ -86,6 +87,40 @@ fn grid<S: Scalar>(
         let symplectic = SymplecticEuler::new(h).until(epsilon);
         case.crossings(all, "symplectic", symplectic);
     }
+}
+
+/// The same for iterations given as a map.
+fn map_grids<S: Scalar>(all: &mut Vec<Line<S>>) {
+    let s = S::from_f64;
+    let relax = formula!(
+        |theta: 1, x: 2, t| [
+            theta[0] * x[0] + x[1] * 0.125 + t / 512.0,
+            x[1] * 0.5 - x[0] * x[1] * 0.25
+        ],
+        |_theta, x, t| x[0] * x[0] + x[1] * x[1] - t / 64.0,
+    );
+    let spiral = formula!(
+        |theta: 1, x: 2, _t| [
+            theta[0] * ((4.0 * x[0] - 3.0 * x[1]) / 5.0),
+            theta[0] * ((3.0 * x[0] + 4.0 * x[1]) / 5.0)
+        ],
+        |x| x[0] * x[0],
+    );
+    let case = Case {
+        model: "relax",
+        system: &relax,
+        theta: [s(0.8)],
+        x0: vec![S::ONE; 2],
+    };
+    case.crossings(all, "map", Map.until(S::ZERO));
+    let case = Case {
+        model: "spiral",
+        system: &spiral,
+        theta: [s(0.95)],
+        x0: vec![S::ONE, S::ZERO],
+    };
+    let plan = Map.until(s(0.01)).at_most(200).staying_to_the_end();
+    case.crossings(all, "map", plan);
 }
 
 /// Model with its parameter and starting point.

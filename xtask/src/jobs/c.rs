@@ -7,12 +7,13 @@ use std::process::Command;
 use super::c_lib::{Scope, build, folder, package};
 use super::{c_header, c_reference};
 use crate::cargo::{Cargo, answer};
-use crate::toolchain::{Tool, VALGRIND, ensure};
+use crate::toolchain::{Tool, VALGRIND, ensure, find_program};
 
 const TOOLS: &[Tool] = &[
     Tool::new("gcc", "gcc"),
     Tool::new("g++", "g++"),
     Tool::new("nm", "binutils"),
+    Tool::new("ar", "binutils"),
     Tool::new("make", "make"),
     VALGRIND,
     Tool::new("pkg-config", "pkg-config"),
@@ -23,11 +24,20 @@ const TOOLS: &[Tool] = &[
 pub(crate) const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 /// C as the tests are written. No fused operations: the bits are compared with those of other targets.
 pub(crate) const C99: &[&str] = &["-std=c99", "-ffp-contract=off"];
+/// C++ in the same way, with more warnings: dst.hpp is compiled with the flags of its users.
+pub(crate) const CXX17: &[&str] = &[
+    "-std=c++17",
+    "-ffp-contract=off",
+    "-Wconversion",
+    "-Wshadow",
+];
+/// C++ as in firmware.
+pub(crate) const PLAIN_CXX: &[&str] = &["-fno-exceptions", "-fno-rtti"];
 /// Version that the programs expect.
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
-/// All of them, for this machine.
-const PROGRAMS: [&str; 8] = [
+/// All of them, for this machine; those in C++ by the name of their file.
+const PROGRAMS: [&str; 10] = [
     "known_answers",
     "misuse",
     "checker",
@@ -35,7 +45,9 @@ const PROGRAMS: [&str; 8] = [
     "ticks",
     "own_controller",
     "tutorial",
-    "cxx",
+    "cxx.cpp",
+    "hpp.cpp",
+    "tutorial.cpp",
 ];
 
 /// Folder of the controller in C, relative to the programs.
@@ -45,13 +57,14 @@ pub(crate) const CONTROLLER: &str = "../../dst-std/src/control";
 pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     ensure(TOOLS)?;
     c_header::check(cargo)?;
-    quoted(cargo)?;
+    after_quote(cargo, "tutorial.c")?;
+    after_quote(cargo, "tutorial.cpp")?;
     let host = Host::new(cargo)?;
     host.programs(cargo)?;
-    promised(
-        cargo,
-        &answer(&mut Command::new(host.programs.join("tutorial-plain")))?,
-    )?;
+    for (name, file) in [("tutorial", "tutorial.c"), ("tutorial.cpp", "tutorial.cpp")] {
+        let output = answer(&mut Command::new(host.program("plain", name)))?;
+        promised(cargo, file, &output)?;
+    }
     host.symbols(cargo)?;
     host.consumers()
 }
@@ -61,24 +74,27 @@ pub(crate) fn sources(cargo: &Cargo) -> PathBuf {
     cargo.root().join("tests/c")
 }
 
-/// Fails if the tutorial in the README is not the one that is compiled here.
-fn quoted(cargo: &Cargo) -> Result<(), String> {
-    let read =
-        |path: PathBuf| fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()));
-    let tutorial = read(sources(cargo).join("tutorial.c"))?;
-    let readme = read(cargo.root().join("dst-core/ffi/README.md"))?;
-    if readme.contains(&format!("```c\n{tutorial}```\n")) {
-        Ok(())
-    } else {
-        Err("dst-core/ffi/README.md does not quote tests/c/tutorial.c as it is".to_owned())
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The README from the end of its quote of a tutorial; fails if the tutorial there is not the one that is compiled here.
+fn after_quote(cargo: &Cargo, file: &str) -> Result<String, String> {
+    let tutorial = read(&sources(cargo).join(file))?;
+    let readme = read(&cargo.root().join("dst-core/ffi/README.md"))?;
+    let language = file.rsplit('.').next().unwrap_or_default();
+    match readme.split_once(&format!("```{language}\n{tutorial}```\n")) {
+        Some((_, rest)) => Ok(rest.to_owned()),
+        None => Err(format!(
+            "dst-core/ffi/README.md does not quote tests/c/{file} as it is"
+        )),
     }
 }
 
-/// Fails if the tutorial does not print what the README says. There, `…` stands for lines that are left out.
-fn promised(cargo: &Cargo, output: &str) -> Result<(), String> {
-    let path = cargo.root().join("dst-core/ffi/README.md");
-    let readme = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let block = readme.split("```text\n").nth(1).unwrap_or_default();
+/// Fails if a tutorial does not print what the README says after it. There, `…` stands for lines that are left out.
+fn promised(cargo: &Cargo, file: &str, output: &str) -> Result<(), String> {
+    let rest = after_quote(cargo, file)?;
+    let block = rest.strip_prefix("```text\n").unwrap_or_default();
     let said = block.split("```").next().unwrap_or_default();
     let mut printed = output.lines();
     let missing = said
@@ -87,9 +103,11 @@ fn promised(cargo: &Cargo, output: &str) -> Result<(), String> {
         .find(|line| !printed.any(|printed| printed == *line));
     match missing {
         None if !said.is_empty() => Ok(()),
-        None => Err("dst-core/ffi/README.md does not say what the tutorial prints".to_owned()),
+        None => Err(format!(
+            "dst-core/ffi/README.md does not say what {file} prints"
+        )),
         Some(line) => Err(format!(
-            "the tutorial does not print '{line}', as its README says; it prints\n{output}"
+            "{file} does not print '{line}', as its README says; it prints\n{output}"
         )),
     }
 }
@@ -126,18 +144,39 @@ impl Host {
 
     /// Compiles a program with these flags; returns where it is.
     fn compile(&self, kind: &str, name: &str, flags: &[&str]) -> Result<PathBuf, String> {
-        let program = self.programs.join(format!("{name}-{kind}"));
-        let cxx = name == "cxx";
-        let mut command = Command::new(if cxx { "g++" } else { "gcc" });
+        let compiler = if name.ends_with(".cpp") { "g++" } else { "gcc" };
+        self.compile_with(compiler, kind, name, flags)
+    }
+
+    /// Place of a compiled program.
+    fn program(&self, kind: &str, name: &str) -> PathBuf {
+        self.programs
+            .join(format!("{}-{kind}", name.replace('.', "-")))
+    }
+
+    fn compile_with(
+        &self,
+        compiler: &str,
+        kind: &str,
+        name: &str,
+        flags: &[&str],
+    ) -> Result<PathBuf, String> {
+        let program = self.program(kind, name);
+        let cxx = name.ends_with(".cpp");
+        let mut command = Command::new(compiler);
         command
             .current_dir(&self.sources)
-            .args(if cxx { &["-std=c++17"] } else { C99 })
+            .args(if cxx { CXX17 } else { C99 })
             .args(STRICT)
             .args(flags)
             .arg(VERSION)
             .args(["-I", "controllers", "-I", CONTROLLER, "-I"])
             .arg(&self.package)
-            .arg(format!("{name}.{}", if cxx { "cpp" } else { "c" }));
+            .arg(if cxx {
+                name.to_owned()
+            } else {
+                format!("{name}.c")
+            });
         if matches!(name, "known_answers" | "misuse" | "workspaces" | "ticks") {
             command.arg("host.c");
         }
@@ -161,10 +200,25 @@ impl Host {
             let plain = self.compile("plain", name, &["-O2"])?;
             let output = answer(&mut Command::new(&plain))?;
             if name == "known_answers" {
-                let cases = c_reference::compare(cargo, &output)?;
+                let cases = c_reference::compare(cargo, &output, None)?;
                 eprintln!("{cases} cases of C agree with Rust");
             }
             report("gcc", name, &output)?;
+            if name == "hpp.cpp" {
+                // The adaptive methods are not in dst.hpp.
+                let cases = c_reference::compare(cargo, &output, Some(" bowl "))?;
+                eprintln!("{cases} cases of C++ agree with Rust");
+            }
+            if name.ends_with(".cpp") {
+                let flags: Vec<&str> = PLAIN_CXX.iter().copied().chain(["-O2"]).collect();
+                let program = self.compile("no-exceptions", name, &flags)?;
+                let output = answer(&mut Command::new(program))?;
+                report("without exceptions", name, &output)?;
+                if find_program("clang++").is_some() {
+                    let program = self.compile_with("clang++", "clang", name, &["-O2"])?;
+                    report("clang++", name, &answer(&mut Command::new(program))?)?;
+                }
+            }
             let program = self.compile("sanitised", name, &sanitised)?;
             report(
                 "address and undefined",
@@ -188,7 +242,7 @@ impl Host {
     /// Nothing of Rust's panics, formatting or allocator is linked; a library that panics is found out.
     fn symbols(&self, cargo: &Cargo) -> Result<(), String> {
         for name in PROGRAMS {
-            let program = self.programs.join(format!("{name}-plain"));
+            let program = self.program("plain", name);
             let found = panics(&program)?;
             if !found.is_empty() {
                 return Err(format!("{} links {}", program.display(), found.join(", ")));
@@ -220,19 +274,21 @@ impl Host {
         ask.env("PKG_CONFIG_PATH", &self.package)
             .args(["--cflags", "--libs", "dst"]);
         let flags = answer(&mut ask)?;
-        let program = self.programs.join("tutorial-pkg-config");
-        let mut gcc = Command::new("gcc");
-        gcc.arg("-std=c99")
-            .arg(self.sources.join("tutorial.c"))
-            .args(flags.split_whitespace())
-            .arg("-o")
-            .arg(&program);
-        answer(&mut gcc)?;
-        report(
-            "pkg-config",
-            "tutorial",
-            &answer(&mut Command::new(program))?,
-        )?;
+        for (compiler, standard, file) in [
+            ("gcc", "-std=c99", "tutorial.c"),
+            ("g++", "-std=c++17", "tutorial.cpp"),
+        ] {
+            let program = self.program("pkg-config", file);
+            let mut compile = Command::new(compiler);
+            compile
+                .arg(standard)
+                .arg(self.sources.join(file))
+                .args(flags.split_whitespace())
+                .arg("-o")
+                .arg(&program);
+            answer(&mut compile)?;
+            report("pkg-config", file, &answer(&mut Command::new(program))?)?;
+        }
 
         let folder = self.programs.join("cmake");
         let mut configure = Command::new("cmake");
@@ -244,11 +300,14 @@ impl Host {
             .arg(format!("-Ddst_DIR={}", self.package.display()));
         answer(&mut configure)?;
         answer(Command::new("cmake").arg("--build").arg(&folder))?;
-        report(
-            "CMake",
-            "tutorial",
-            &answer(&mut Command::new(folder.join("tutorial")))?,
-        )
+        for name in ["tutorial", "tutorial_cpp"] {
+            report(
+                "CMake",
+                name,
+                &answer(&mut Command::new(folder.join(name)))?,
+            )?;
+        }
+        Ok(())
     }
 }
 

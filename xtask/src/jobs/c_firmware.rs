@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::c::{C99, CONTROLLER, STRICT, VERSION, known_answers, sources};
+use super::c::{C99, CONTROLLER, CXX17, PLAIN_CXX, STRICT, VERSION, known_answers, sources};
 use super::c_lib::{Scope, folder, package};
 use super::cross::{CORTEX_M4F, Machine as Board, RV32IMAC, Reference, budgets, ticks};
 use crate::cargo::{Cargo, answer};
@@ -21,10 +21,13 @@ struct Machine {
     prefix: &'static str,
     flags: &'static [&'static str],
     tools: &'static [Tool],
+    /// True if there is a C++ library for it; only its headers are used.
+    cxx: bool,
 }
 
 const MACHINES: &[Machine] = &[
     Machine {
+        cxx: true,
         board: &CORTEX_M4F,
         start: "cortex_m",
         prefix: "arm-none-eabi",
@@ -42,9 +45,14 @@ const MACHINES: &[Machine] = &[
                 "/usr/lib/arm-none-eabi/lib/libc.a",
                 "libnewlib-arm-none-eabi",
             ),
+            Tool::new(
+                "/usr/lib/arm-none-eabi/newlib/libstdc++.a",
+                "libstdc++-arm-none-eabi-newlib",
+            ),
         ],
     },
     Machine {
+        cxx: false,
         board: &RV32IMAC,
         start: "riscv",
         prefix: "riscv64-unknown-elf",
@@ -90,7 +98,14 @@ pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
         }
         firmware.run("misuse", &full)?;
         firmware.run("firmware/smallest", &full)?;
-        firmware.run("firmware/smallest", &packed(Scope::Small)?)?;
+        let small = packed(Scope::Small)?;
+        firmware.run("firmware/smallest", &small)?;
+        if machine.cxx {
+            firmware.object("hpp.cpp", &full)?;
+            firmware.object("tutorial.cpp", &full)?;
+            firmware.run("firmware/formula.cpp", &full)?;
+            firmware.run("firmware/formula.cpp", &small)?;
+        }
     }
     Ok(())
 }
@@ -150,7 +165,32 @@ impl Firmware<'_> {
         Ok(output)
     }
 
+    /// Compiles a file in C++ as firmware does; returns the object file. It is linked by the C compiler, without a C++ library.
+    fn object(&self, name: &str, package: &Path) -> Result<PathBuf, String> {
+        let Machine { prefix, flags, .. } = self.machine;
+        let stem = name.rsplit('/').next().unwrap_or(name);
+        let object = self.program(stem, &owner_of(package)).with_extension("o");
+        let mut command = Command::new(format!("{prefix}-g++"));
+        command
+            .current_dir(sources(self.cargo))
+            .args(CXX17)
+            .args(PLAIN_CXX)
+            .args(STRICT)
+            .args(flags.iter().filter(|flag| !flag.starts_with("-Wl")))
+            .args(["-Os", "-g", "-ffunction-sections", "-fdata-sections"])
+            .arg("-I")
+            .arg(package)
+            .args(["-c", name, "-o"])
+            .arg(&object);
+        answer(&mut command)?;
+        Ok(object)
+    }
+
     fn compile(&self, name: &str, package: &Path) -> Result<PathBuf, String> {
+        let source = match name.ends_with(".cpp") {
+            true => self.object(name, package)?,
+            false => PathBuf::from(format!("{name}.c")),
+        };
         let Machine {
             start,
             prefix,
@@ -180,7 +220,8 @@ impl Firmware<'_> {
                 "-I",
             ])
             .arg(package)
-            .args([format!("{name}.c"), format!("firmware/{start}.c")])
+            .arg(source)
+            .arg(format!("firmware/{start}.c"))
             .args(["-nostartfiles", "-T", &format!("firmware/{start}.ld")])
             .arg("-Wl,--gc-sections")
             .arg(package.join("libdst.a"))

@@ -10,6 +10,9 @@ use crate::cargo::Cargo;
 /// Path of the header, from the root of the workspace.
 pub(crate) const HEADER: &str = "dst-core/ffi/include/dst.h";
 
+/// Path of the header for C++, which is written by hand.
+pub(crate) const CPP_HEADER: &str = "dst-core/ffi/include/dst.hpp";
+
 /// Writes the header.
 pub(crate) fn write(cargo: &Cargo) -> Result<(), String> {
     let header = generate(cargo)?;

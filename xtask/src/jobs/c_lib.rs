@@ -1,12 +1,13 @@
 //! The C library: a folder to copy into a firmware project.
 //!
-//! `libdst.a`, `dst.h`, `dst.pc` for pkg-config and `dst-config.cmake` for CMake, side by side. Both find their folder
+//! `libdst.a`, `dst.h`, `dst.hpp`, `dst.pc` for pkg-config and `dst-config.cmake` for CMake, side by side. Both find their folder
 //! by themselves, wherever it is copied to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use super::c_header::HEADER;
+use super::c_header::{CPP_HEADER, HEADER};
 use crate::cargo::{Cargo, answer};
 use crate::toolchain::RustFor;
 
@@ -67,6 +68,7 @@ pub(crate) fn package(
         fs::create_dir_all(folder)?;
         fs::copy(library, folder.join("libdst.a"))?;
         fs::copy(cargo.root().join(HEADER), folder.join("dst.h"))?;
+        fs::copy(cargo.root().join(CPP_HEADER), folder.join("dst.hpp"))?;
         fs::write(
             folder.join("dst.pc"),
             PKG_CONFIG.replace("@VERSION@", VERSION),
@@ -77,7 +79,26 @@ pub(crate) fn package(
             CMAKE_VERSION.replace("@VERSION@", VERSION),
         )
     };
-    fill().map_err(|e| format!("{}: {e}", folder.display()))
+    fill().map_err(|e| format!("{}: {e}", folder.display()))?;
+    match rust {
+        Some(_) => Ok(()),
+        None => without_builtins(&folder.join("libdst.a")),
+    }
+}
+
+/// Removes `compiler_builtins` from the library for this machine. It defines functions of libm (`cbrt`, `fma`) that need
+/// Rust's unwinder, so that a C program that calls one of them does not link. This machine's C library has all that the engine
+/// needs.
+fn without_builtins(library: &Path) -> Result<(), String> {
+    let members = answer(Command::new("ar").arg("t").arg(library))?;
+    let builtins: Vec<&str> = members
+        .lines()
+        .filter(|name| name.starts_with("compiler_builtins"))
+        .collect();
+    if builtins.is_empty() {
+        return Ok(());
+    }
+    answer(Command::new("ar").arg("d").arg(library).args(builtins)).map(drop)
 }
 
 /// Builds the library alone, with these flags for the compiler; returns where it is.
