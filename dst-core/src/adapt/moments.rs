@@ -8,18 +8,16 @@ use crate::scalar::Scalar;
 pub(super) struct Moments<'m, S> {
     pub(super) m: &'m mut [S],
     pub(super) v: &'m mut [S],
-    pub(super) beta1: S,
-    pub(super) beta2: S,
-    pub(super) stability: S,
+    beta1: S,
+    beta2: S,
+    stability: S,
     /// β₁^k and β₂^k
     pub(super) powers: (S, S),
 }
 
 impl<'m, S: Scalar> Moments<'m, S> {
-    /// Moments at zero.
-    pub(super) fn new((m, v): (&'m mut [S], &'m mut [S]), betas: [S; 2], stability: S) -> Self {
-        m.fill(S::ZERO);
-        v.fill(S::ZERO);
+    /// Moments before the first update, over memory whose content is kept.
+    pub(super) fn over((m, v): (&'m mut [S], &'m mut [S]), betas: [S; 2], stability: S) -> Self {
         let [beta1, beta2] = betas;
         Self {
             m,
