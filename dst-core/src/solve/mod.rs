@@ -16,6 +16,7 @@ mod crossing;
 mod forward;
 mod memory;
 mod plan;
+mod rows;
 mod tangent;
 
 pub use answer::{Evaluations, Gradient, Iterate, Progress, Sensitivity, Status, StopTime};

@@ -169,7 +169,7 @@ mod tests {
             assert_eq!(stop(penalty, &falls, 3), Some((4, true)));
             assert_eq!(stop(penalty, &falls[..3], 0), None);
         }
-        // A rise, and a standstill at a large f: the literal penalty is content with both.
+        // A rise, and a standstill at a large f: the literal penalty accepts both as a stop.
         let rises = [1.0, 0.5, 0.6, 0.7_f64];
         let stands = [1.0, 0.5, 0.5, 0.5_f64];
         for values in [rises, stands] {
