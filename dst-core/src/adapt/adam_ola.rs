@@ -4,7 +4,6 @@
 //! The sensitivity is truncated to one step, S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k), and α ← α − η·S_k whenever
 //! f_ref − f_{k+1} > ε_desc·(number of adaptations so far).
 
-use super::moments::in_range;
 use super::point::{Hyperparameters, Point, accessors};
 use crate::error::{Argument, Error, finite};
 use crate::scalar::Scalar;
@@ -56,11 +55,8 @@ impl<S: Scalar> OlaConfig<S> {
     /// Checks that every number is in range. Also called when a run starts.
     pub fn check(&self) -> Result<(), Error> {
         finite(Argument::Hyperparameter, &[self.eta])?;
-        in_range(
-            self.alpha,
-            [self.beta1, self.beta2],
-            [self.stability, self.descent, self.tolerance],
-        )
+        self.adam().check([self.descent, self.tolerance])?;
+        Ok(())
     }
 }
 

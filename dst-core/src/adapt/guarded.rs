@@ -15,7 +15,6 @@
 //! before α has come down. The best point is therefore kept; see [`best`](GuardedOla::best).
 
 use super::OlaStatus;
-use super::moments::in_range;
 use super::point::{Hyperparameters, Point, accessors};
 use crate::error::Error;
 use crate::scalar::Scalar;
@@ -57,12 +56,13 @@ impl<S: Scalar> GuardedConfig<S> {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
-        in_range(
-            self.alpha,
-            [self.beta1, self.beta2],
-            [self.stability, self.rate, self.tolerance],
-        )
+    fn adam(&self) -> Result<Hyperparameters<S>, Error> {
+        let adam = Hyperparameters {
+            alpha: self.alpha,
+            betas: [self.beta1, self.beta2],
+            stability: self.stability,
+        };
+        adam.check([self.rate, self.tolerance])
     }
 }
 
@@ -122,13 +122,7 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
         x0: &[S],
         memory: &'m mut [S],
     ) -> Result<Self, Error> {
-        config.check()?;
-        let adam = Hyperparameters {
-            alpha: config.alpha,
-            betas: [config.beta1, config.beta2],
-            stability: config.stability,
-        };
-        let (point, rest) = Point::at(x0, adam, objective, memory, OWN)?;
+        let (point, rest) = Point::at(x0, config.adam()?, objective, memory, OWN)?;
         let (direction, rest) = split_mut(rest, x0.len());
         let (trial, rest) = split_mut(rest, x0.len());
         let (trial_gradient, low) = split_mut(rest, x0.len());

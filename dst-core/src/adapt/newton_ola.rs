@@ -14,7 +14,6 @@
 
 use super::OlaStatus;
 use super::eigen::eigen;
-use super::moments::in_range;
 use super::point::{Hyperparameters, Point, accessors};
 use crate::error::Error;
 use crate::scalar::Scalar;
@@ -49,12 +48,13 @@ impl<S: Scalar> NewtonConfig<S> {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
-        in_range(
-            self.alpha,
-            [self.beta1, self.beta2],
-            [self.stability, self.tolerance, S::ZERO],
-        )
+    fn adam(&self) -> Result<Hyperparameters<S>, Error> {
+        let adam = Hyperparameters {
+            alpha: self.alpha,
+            betas: [self.beta1, self.beta2],
+            stability: self.stability,
+        };
+        adam.check([self.tolerance, S::ZERO])
     }
 }
 
@@ -121,13 +121,7 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
         x0: &[S],
         memory: &'m mut [S],
     ) -> Result<Self, Error> {
-        config.check()?;
-        let adam = Hyperparameters {
-            alpha: config.alpha,
-            betas: [config.beta1, config.beta2],
-            stability: config.stability,
-        };
-        let (point, rest) = Point::at(x0, adam, objective, memory, OWN)?;
+        let (point, rest) = Point::at(x0, config.adam()?, objective, memory, OWN)?;
         let (trial, rest) = split_mut(rest, x0.len());
         let (trial_gradient, rest) = split_mut(rest, x0.len());
         let (basis, products) = split_mut(rest, x0.len().saturating_mul(3));

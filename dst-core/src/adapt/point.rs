@@ -29,6 +29,24 @@ pub(super) struct Hyperparameters<S> {
     pub(super) stability: S,
 }
 
+impl<S: Scalar> Hyperparameters<S> {
+    /// Checks that they, and further numbers of a variant, are in range. Written so that a NaN is out of range.
+    pub(super) fn check(self, not_negative: [S; 2]) -> Result<Self, Error> {
+        let [first, second] = not_negative;
+        let not_negative = [self.stability, first, second];
+        let sound = self.alpha > S::ZERO
+            && self.alpha.is_finite()
+            && (self.betas.iter()).all(|&beta| beta >= S::ZERO && beta < S::ONE)
+            && not_negative.iter().all(|&number| number >= S::ZERO)
+            && S::all_finite(&not_negative);
+        if sound {
+            Ok(self)
+        } else {
+            Err(Error::Invalid(Argument::Hyperparameter))
+        }
+    }
+}
+
 impl<'m, S: Scalar, O: Objective<S>> Point<'m, S, O> {
     /// Entries of memory for `own` vectors of a variant beside x, ∇f and the moments, and for the objective.
     pub(super) fn memory_len(objective: &O, own: usize) -> usize {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::common::{Parallel, Seeded, Speech};
+use super::common::{General, Parallel, Seeded};
 use super::{CommandError, output};
 use crate::control::{Model, Sizes, export};
 use crate::experiments::control::{self, ControlConfig, section};
@@ -37,11 +37,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    parallel: Parallel,
-    #[command(flatten)]
-    seeded: Seeded,
-    #[command(flatten)]
-    speech: Speech,
+    general: General,
 }
 
 #[derive(clap::Subcommand)]
@@ -74,14 +70,16 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     if let Some(Sub::Export(args)) = &args.export {
         return run_export(args);
     }
-    let progress = args.speech.interruptible()?;
+    let progress = args.general.speech.interruptible()?;
     let out = match &args.out {
         Some(path) => Some(OutDir::create(path).map_err(CommandError::NoAnswer)?),
         None => None,
     };
-    let config = ControlConfig::new(args.seeded.seed, args.quick);
-    let results = parallel::with(args.parallel.threads(), || control::run(&config, &progress))
-        .map_err(CommandError::NoAnswer)??;
+    let config = ControlConfig::new(args.general.seeded.seed, args.quick);
+    let results = parallel::with(args.general.parallel.threads(), || {
+        control::run(&config, &progress)
+    })
+    .map_err(CommandError::NoAnswer)??;
     let section = section(&config, &results);
     let files = match out {
         Some(out) => out
@@ -89,7 +87,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
             .map_err(CommandError::NoAnswer)?,
         None => Vec::new(),
     };
-    output::print(args.speech.json, &results, |to| {
+    output::print(args.general.speech.json, &results, |to| {
         show(&section, to)?;
         output::written(to, &files)
     })

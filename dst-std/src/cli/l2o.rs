@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use super::arguments::{named, not_negative, one_of, positive, positive_count};
-use super::common::{Parallel, Seeded, Speech};
+use super::common::{General, Parallel, Speech};
 use super::{CommandError, output};
 use crate::experiments::l2o::{MethodEntry, MethodKind, MethodTable, table as shown};
 use crate::l2o::{
@@ -161,11 +161,7 @@ struct Train {
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
-    parallel: Parallel,
-    #[command(flatten)]
-    seeded: Seeded,
-    #[command(flatten)]
-    speech: Speech,
+    general: General,
 }
 
 impl Train {
@@ -197,7 +193,7 @@ impl Train {
         };
         TrainingPlan {
             recipe,
-            seed: self.seeded.seed,
+            seed: self.general.seeded.seed,
             steps: self.steps,
             validate_every: self.validate_every,
             validation_problems: self.batch,
@@ -206,7 +202,8 @@ impl Train {
 }
 
 fn train(args: &Train) -> Result<(), CommandError> {
-    parallel::with(args.parallel.threads(), || train_here(args)).map_err(CommandError::Usage)?
+    parallel::with(args.general.parallel.threads(), || train_here(args))
+        .map_err(CommandError::Usage)?
 }
 
 /// Refuses what there is no memory for.
@@ -221,7 +218,10 @@ fn must_fit(what: &str, bytes: f64) -> Result<(), CommandError> {
 
 fn train_here(args: &Train) -> Result<(), CommandError> {
     let plan = args.plan();
-    must_fit("this training", plan.recipe.bytes(args.parallel.threads()))?;
+    must_fit(
+        "this training",
+        plan.recipe.bytes(args.general.parallel.threads()),
+    )?;
     let refused = |error| refusal(args, &plan, error);
     let files = TrainingFiles::new(&args.out).map_err(refused)?;
     files.check(args.resume).map_err(refused)?;
@@ -233,7 +233,7 @@ fn train_here(args: &Train) -> Result<(), CommandError> {
     let from = from.transpose()?;
     let mut training = ResumableTraining::open(plan, files.clone(), from.as_deref(), args.resume)
         .map_err(refused)?;
-    let progress = args.speech.interruptible()?;
+    let progress = args.general.speech.interruptible()?;
     let period = Duration::from_secs(args.checkpoint_every as u64);
     training.run(period, &progress).map_err(refused)?;
     let session = training.session();
@@ -250,7 +250,7 @@ fn train_here(args: &Train) -> Result<(), CommandError> {
         seconds: started.elapsed().as_secs_f64(),
         weights: weights.display().to_string(),
     };
-    output::print(args.speech.json, &summary, |to| {
+    output::print(args.general.speech.json, &summary, |to| {
         writeln!(
             to,
             "{}: {} steps in {:.0} s; the best of the validations, {} {}, was after step {}",

@@ -10,7 +10,7 @@ use dst_core::solve::DEFAULT_MAX_STEPS;
 use serde::Serialize;
 
 use super::arguments::{finite, named, positive, positive_count, whole_at_least};
-use super::common::{Parallel, Seeded, Speech};
+use super::common::General;
 use super::{CommandError, output};
 use crate::files::{try_to_write, write_file};
 use crate::format::short;
@@ -72,11 +72,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     gradient_out: Option<PathBuf>,
     #[command(flatten)]
-    parallel: Parallel,
-    #[command(flatten)]
-    seeded: Seeded,
-    #[command(flatten)]
-    speech: Speech,
+    general: General,
 }
 
 fn dimension(text: &str) -> Result<usize, String> {
@@ -149,7 +145,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         // Before the work, which may take long.
         try_to_write(path).map_err(refused)?;
     }
-    let count = args.parallel.threads();
+    let count = args.general.parallel.threads();
     let (report, answer) = parallel::with(count, || compute(args, count))
         .map_err(CommandError::NoAnswer)?
         .map_err(CommandError::NoAnswer)?;
@@ -160,7 +156,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         }
         write_file(path, text.as_bytes()).map_err(refused)?;
     }
-    output::print(args.speech.json, &report, |out| {
+    output::print(args.general.speech.json, &report, |out| {
         show(&report, out)?;
         match &args.gradient_out {
             Some(path) => writeln!(out, "written: {}", path.display()),
@@ -174,7 +170,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         dim: args.dim,
         basis: args.basis,
         dense: args.dense,
-        seed: args.seeded.seed,
+        seed: args.general.seeded.seed,
     };
     let run = GradientRun {
         method: args.integrator,
@@ -184,7 +180,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         slots: args.slots,
         max_steps: args.max_steps,
     };
-    let progress = args.speech.progress();
+    let progress = args.general.speech.progress();
     let instance = problem.build()?;
     let mut prepared = run.prepare(&instance, &progress)?;
     let started = Instant::now();
