@@ -15,7 +15,7 @@ use crate::report::{OutDir, Section};
 
 /// Cut the iterations of a solver that must meet a deadline: tune, compare with every baseline, export.
 ///
-/// Two plants: a safety filter with four axes, and a quadrotor. Iterations per tick, on held-out ticks.
+/// Two plants: a safety filter with four axes, and a quadrotor. Counts iterations per tick, on held-out ticks.
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -30,7 +30,7 @@ Examples:
 pub(super) struct Args {
     #[command(subcommand)]
     export: Option<Sub>,
-    /// Small sizes: half a minute instead of many.
+    /// Small sizes: half a minute instead of several.
     #[arg(long)]
     quick: bool,
     /// Write the figures and their data to this directory.
@@ -45,7 +45,7 @@ enum Sub {
     Export(ExportArgs),
 }
 
-/// Tune the controllers and write them as a Rust module and as a C header each, beside their knobs.
+/// Tune the controllers and write each as a Rust module and a C header, with its knobs in a file.
 ///
 /// Your own model is a JSON object: a, b (rows), q, r (diagonals), inputs (pairs of bounds), states (which, lower,
 /// upper), horizon, primal_tolerance, dual_tolerance; ticks start anywhere within "start", a bound for every state.

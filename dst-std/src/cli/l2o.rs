@@ -86,7 +86,7 @@ struct FamilyArgs {
     /// Examples of a problem.
     #[arg(long, value_name = "N", default_value = "256", value_parser = positive_count, allow_hyphen_values = true)]
     samples: usize,
-    /// Standard deviation of the data: how far a step of a network, which is bounded by 0.1, reaches.
+    /// Standard deviation of the data. The smaller it is, the less a step of a network changes f, since steps are at most 0.1.
     #[arg(long, value_name = "S", default_value = "1", value_parser = positive, allow_hyphen_values = true)]
     spread: f64,
 }
@@ -103,26 +103,26 @@ impl FamilyArgs {
 /// Train a network on random logistic regressions.
 ///
 /// Writes the weights that did best on a validation set to FILE.safetensors, one line per step to FILE.csv, and, every two
-/// minutes, all it needs to go on to FILE.checkpoint. Killed at any moment and started again with --resume, it ends with the
+/// minutes, everything it needs to continue to FILE.checkpoint. Killed at any moment and started again with --resume, it ends with the
 /// same bits.
 #[derive(clap::Args)]
 struct Train {
     /// The network: dm (11551 weights) or rnnprop (15001).
     #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = named::<Architecture>)]
     model: Architecture,
-    /// The quantity to be minimised over a run: mean, the mean of f, as published; log, the mean of ln f, with which the network learns to go on
-    /// where f is small.
+    /// The quantity to be minimised over a run: mean, the mean of f, as published; log, the mean of ln f, in which small values of f
+    /// count as well.
     #[arg(long, value_name = "L", default_value = "mean", value_parser = named::<Loss>)]
     loss: Loss,
-    /// The term added to the loss: none; literal, the stopping time as the paper has it, or a number, which is its weight;
-    /// guarded, which counts honest stops only; carried, the same without a reward for a shorter last step; target, the time
-    /// to a level of f.
+    /// The term added to the loss: none; literal, the stopping time as in the paper, or a number, which is its weight;
+    /// guarded, which counts only stops where f is low and does not rise; carried, the same without a reward for a shorter
+    /// last step; target, the time to a level of f.
     #[arg(long, value_name = "P", default_value = "none", value_parser = penalty, allow_hyphen_values = true)]
     penalty: PenaltyName,
     /// target: the level of f, above its infimum.
     #[arg(long, value_name = "F", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     target: f64,
-    /// guarded, carried, target: training steps without it at the beginning.
+    /// guarded, carried, target: initial training steps without the penalty.
     #[arg(long, value_name = "N", default_value = "150", value_parser = super::arguments::count, allow_hyphen_values = true)]
     warm_up: usize,
     /// Training steps.
@@ -148,7 +148,7 @@ struct Train {
     /// Steps between two validations.
     #[arg(long, value_name = "N", default_value = "25", value_parser = positive_count, allow_hyphen_values = true)]
     validate_every: usize,
-    /// Begin from these weights, a file or a network of the program (rnnprop-1), instead of random ones.
+    /// Start from these weights, a file or a network of the program (rnnprop-1), instead of random ones.
     #[arg(long, value_name = "FILE|NAME")]
     from: Option<String>,
     /// File for the weights.
@@ -157,7 +157,7 @@ struct Train {
     /// Seconds between two checkpoints; 0 for one after every step.
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = super::arguments::count, allow_hyphen_values = true)]
     checkpoint_every: usize,
-    /// Go on from FILE.checkpoint, if it is there.
+    /// Continue from FILE.checkpoint if it exists.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
@@ -438,7 +438,7 @@ struct Measure {
     /// Variables of a problem, with half as many examples.
     #[arg(long, value_name = "D", default_value = "512", value_parser = positive_count, allow_hyphen_values = true)]
     dim: usize,
-    /// Steps measured, after one that warms up.
+    /// Steps measured, after one warm-up step.
     #[arg(long, value_name = "R", default_value = "5", value_parser = positive_count, allow_hyphen_values = true)]
     repeat: usize,
     #[command(flatten)]

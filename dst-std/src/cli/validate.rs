@@ -22,7 +22,7 @@ use crate::validation::{
     relative_error, truth,
 };
 
-/// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
+/// Differentiate one stopping time of the validation problem and compare it with an adaptive solver.
 ///
 /// The problem: f = x'Qx/2 with a random Q of condition number 100, x' = -p(theta, x, t)*grad f with a small network for every
 /// coordinate (10 parameters each), stopped at |grad f|^2 <= eps.
@@ -62,7 +62,7 @@ pub(super) struct Args {
     /// Give up after this many steps.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS, value_parser = positive_count, allow_hyphen_values = true)]
     max_steps: usize,
-    /// Relative tolerance of the truth.
+    /// Relative tolerance of the adaptive solver.
     #[arg(long, value_name = "R", default_value_t = TRUTH_RTOL, value_parser = tolerance, allow_hyphen_values = true)]
     rtol: f64,
     /// Leave out the adaptive solver.

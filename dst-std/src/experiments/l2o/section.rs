@@ -72,7 +72,7 @@ fn paragraphs(section: &mut Section, config: &L2oConfig) {
     let trained = if config.plans.is_empty() {
         "The networks were trained with dst l2o train at d = 512, 64 problems per step, 500 steps, and chosen by validation."
     } else {
-        "The networks of this page are small and were trained in a few seconds. dst reproduce without --quick tests networks of the paper's size."
+        "The networks of this page are small and were trained in a few seconds. A full run tests networks of the paper's size."
     };
     section.paragraph(trained);
 }
