@@ -191,7 +191,7 @@ impl Page {
                     if !section.size.is_empty() {
                         notes.push(escape(&section.size));
                     }
-                    notes.join("; ")
+                    notes.join(" · ")
                 }
             };
             let _ = writeln!(

@@ -23,7 +23,7 @@ pub fn section(config: &L2oConfig, results: &L2oResults) -> Section {
     if let Some((_, evaluation)) = config.evaluations.first() {
         let (problems, steps) = (evaluation.problems, evaluation.steps);
         section.size = format!(
-            "d = {}, {problems} problems, {steps} steps",
+            "d = {}; {problems} problems, {steps} steps",
             dims.join(", ")
         );
     }

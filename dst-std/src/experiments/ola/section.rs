@@ -29,7 +29,7 @@ const HIGHEST: f64 = 1e5;
 pub fn section(config: &OlaConfig, results: &OlaComparison) -> Section {
     let mut section = Section::new(super::TITLE);
     section.size = format!(
-        "{}, at most {} iterations",
+        "{}; at most {} iterations",
         config.datasets.join(", "),
         config.limits.iterations
     );

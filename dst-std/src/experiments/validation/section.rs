@@ -24,7 +24,7 @@ pub fn section(config: &ValidationConfig, results: &ValidationResults) -> Sectio
         .map(|problem| problem.dim.to_string())
         .collect();
     dims.dedup();
-    section.size = format!("d = {}, {} step sizes", dims.join(", "), config.steps.len());
+    section.size = format!("d = {}; {} step sizes", dims.join(", "), config.steps.len());
     section.interrupted = results.interrupted;
     section.paragraph(
         "f = ½xᵀQx with a random Q of condition number 100; x' = −p(θ, x, t)·∇f, where p is a small network of its own for every \
