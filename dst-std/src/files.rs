@@ -1,6 +1,6 @@
-//! Files, written whole or not at all.
+//! Files that are written completely or not at all.
 //!
-//! A file is written under a temporary name in its own directory, brought to disk, and renamed. A reader sees the old file or the
+//! A file is written under a temporary name in its own directory, flushed to disk, and renamed. A reader sees the old file or the
 //! new one, never half of one, and a full disk leaves nothing behind under the final name.
 
 use std::fs::{self, File, OpenOptions};

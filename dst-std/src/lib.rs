@@ -1,4 +1,4 @@
-//! Differentiable stopping times on a desktop: everything that wants threads, files or big matrices.
+//! Differentiable stopping times on a desktop: everything that needs threads, files or large matrices.
 //!
 //! The mathematics is in [`dst_core`]; this crate supplies it with problems and shows the results. The program `dst` is a thin layer
 //! over the modules here: every subcommand reads its arguments, computes a plain value, and prints it as text or as JSON.
@@ -24,7 +24,7 @@
 //! | [`control`] | model predictive control: tuning, closed loops, baselines, export to Rust and C |
 //! | [`adam`], [`search`] | optimisers with and without a gradient: Adam, separable CMA-ES |
 //! | `experiments`, `report` | configurations and claims; plots, tables and the page (feature `cli`) |
-//! | [`random`], [`parallel`] | random numbers by number; the number of threads, and work spread over them |
+//! | [`random`], [`parallel`] | counter-based random numbers; the number of threads, and work divided among them |
 //! | [`progress`] | one way to watch and to cancel long work |
 //! | [`files`], [`mod@format`], [`machine`] | files written whole or not at all; numbers as text; memory and facts of the machine |
 //!

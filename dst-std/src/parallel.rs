@@ -1,7 +1,7 @@
-//! Threads: their number is decided here for the whole crate, and work is spread over them.
+//! Number of threads for the whole crate, and the division of work among them.
 //!
 //! Work is cut into pieces whose number depends on the problem alone, and partial sums are added in the order of the
-//! pieces. So a result does not depend on the number of threads, nor on which thread was quicker.
+//! pieces. Results therefore depend neither on the number of threads nor on their timing.
 
 /// Largest number of threads that is accepted.
 pub const MOST: usize = 1024;

@@ -1,6 +1,6 @@
 //! Progress of long work, and a way to end it early: one type for the whole crate.
 //!
-//! A function that takes long is given a [`Progress`]. It opens a [`Counter`] for every countable part of its work, and asks
+//! A long-running function takes a [`Progress`]. It opens a [`Counter`] for every countable part of its work, and calls
 //! [`Progress::check`] between parts. The caller chooses the observer: none, a closure, or the progress bars of the program `dst`.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! Random numbers that any language can make again: counter-based splitmix64, and Box–Muller.
+//! Random numbers that any language can reproduce: counter-based splitmix64 and Box–Muller.
 //!
 //! Number i of stream S is a hash of S + (i + 1)·γ, so there is no state, and any part of a stream can be computed alone.
 

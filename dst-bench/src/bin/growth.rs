@@ -49,7 +49,7 @@ struct Point {
     steps: usize,
     seconds: Vec<f64>,
     added_mb: f64,
-    /// Evaluations and pullbacks, for a length known beforehand.
+    /// Evaluations and pullbacks, for a length known in advance.
     work: f64,
     /// Memory that the engine asks for.
     asked_mb: f64,

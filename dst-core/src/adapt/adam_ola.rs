@@ -4,11 +4,11 @@
 //! The sensitivity is truncated to one step, S_k = ∇f(x_{k+1})·d_k / (f_{k+1} − f_k), and α ← α − η·S_k whenever
 //! f_ref − f_{k+1} > ε_desc·(number of adaptations so far).
 
-use super::moments::{Moments, in_range};
-use crate::error::{Argument, Error, at_least, exact, finite};
+use super::point::{Hyperparameters, Point, accessors};
+use crate::error::{Argument, Error, finite};
 use crate::scalar::Scalar;
-use crate::slices::{all_finite, copy, dot, split_mut};
-use crate::system::objective::{Objective, Optimality};
+use crate::slices::{all_finite, dot};
+use crate::system::objective::Objective;
 
 /// Parameters of Adam-OLA.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,14 +44,19 @@ impl<S: Scalar> OlaConfig<S> {
         }
     }
 
+    fn adam(&self) -> Hyperparameters<S> {
+        Hyperparameters {
+            alpha: self.alpha,
+            betas: [self.beta1, self.beta2],
+            stability: self.stability,
+        }
+    }
+
     /// Checks that every number is in range. Also called when a run starts.
     pub fn check(&self) -> Result<(), Error> {
         finite(Argument::Hyperparameter, &[self.eta])?;
-        in_range(
-            self.alpha,
-            [self.beta1, self.beta2],
-            [self.stability, self.descent, self.tolerance],
-        )
+        self.adam().check([self.descent, self.tolerance])?;
+        Ok(())
     }
 }
 
@@ -142,24 +147,21 @@ impl<S: Scalar> OlaCursor<S> {
 /// ```
 #[derive(Debug)]
 pub struct AdamOla<'m, S, O> {
-    /// All scalars but the powers, which are in the moments.
-    cursor: OlaCursor<S>,
-    objective: O,
-    x: &'m mut [S],
-    moments: Moments<'m, S>,
-    gradient: &'m mut [S],
+    config: OlaConfig<S>,
+    point: Point<'m, S, O>,
     direction: &'m mut [S],
-    tape: &'m mut [S],
-    scratch: &'m mut [S],
+    /// f at the last adaptation.
+    f_ref: S,
+    failed: Option<Error>,
 }
+
+/// Vectors beside those of [`Point`]: the direction.
+const OWN: usize = 1;
 
 impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     /// Entries of working memory: five vectors and the memory of the objective.
     pub fn memory_len(objective: &O) -> usize {
-        let vectors = objective.dim().saturating_mul(5);
-        vectors
-            .saturating_add(objective.tape_len())
-            .saturating_add(objective.scratch_len())
+        Point::memory_len(objective, OWN)
     }
 
     /// Starts at x0, with one evaluation.
@@ -170,21 +172,14 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         memory: &'m mut [S],
     ) -> Result<Self, Error> {
         config.check()?;
-        exact(Argument::X0, objective.dim(), x0.len())?;
-        let mut ola = Self::from_parts(OlaCursor::new(config), objective, memory)?;
-        copy(ola.x, x0);
-        ola.moments.m.fill(S::ZERO);
-        ola.moments.v.fill(S::ZERO);
-        ola.direction.fill(S::ZERO);
-        let f = ola
-            .objective
-            .value_gradient(ola.x, ola.gradient, ola.tape, ola.scratch);
-        if !(f.is_finite() && all_finite(ola.gradient)) {
-            return Err(Error::NonFinite { step: 0 });
-        }
-        ola.cursor.f = f;
-        ola.cursor.f_ref = f;
-        Ok(ola)
+        let (point, direction) = Point::at(x0, config.adam(), objective, memory, OWN)?;
+        Ok(Self {
+            config,
+            f_ref: point.f,
+            point,
+            direction,
+            failed: None,
+        })
     }
 
     /// Continues from [`cursor`](Self::cursor), with a memory of the same content.
@@ -193,46 +188,32 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
         objective: O,
         memory: &'m mut [S],
     ) -> Result<Self, Error> {
-        let dim = objective.dim();
-        at_least(Argument::Memory, Self::memory_len(&objective), memory.len())?;
-        let (x, rest) = split_mut(memory, dim);
-        let (m, rest) = split_mut(rest, dim);
-        let (v, rest) = split_mut(rest, dim);
-        let (gradient, rest) = split_mut(rest, dim);
-        let (direction, rest) = split_mut(rest, dim);
-        let (tape, rest) = split_mut(rest, objective.tape_len());
-        let (scratch, _) = split_mut(rest, objective.scratch_len());
-        let OlaConfig {
-            beta1,
-            beta2,
-            stability,
-            ..
-        } = cursor.config;
-        let powers = cursor.powers;
+        let (mut point, direction) = Point::over(cursor.config.adam(), objective, memory, OWN)?;
+        point.moments.powers = cursor.powers;
+        point.f = cursor.f;
+        point.alpha = cursor.alpha;
+        point.iterations = cursor.iterations;
+        point.adaptations = cursor.adaptations;
         Ok(Self {
-            cursor,
-            objective,
-            x,
-            moments: Moments {
-                m,
-                v,
-                beta1,
-                beta2,
-                stability,
-                powers,
-            },
-            gradient,
+            config: cursor.config,
+            point,
             direction,
-            tape,
-            scratch,
+            f_ref: cursor.f_ref,
+            failed: cursor.failed,
         })
     }
 
     /// Scalars of the run, to continue it later.
     pub fn cursor(&self) -> OlaCursor<S> {
         OlaCursor {
-            powers: self.moments.powers,
-            ..self.cursor
+            config: self.config,
+            alpha: self.point.alpha,
+            f: self.point.f,
+            f_ref: self.f_ref,
+            powers: self.point.moments.powers,
+            iterations: self.point.iterations,
+            adaptations: self.point.adaptations,
+            failed: self.failed,
         }
     }
 
@@ -241,76 +222,46 @@ impl<'m, S: Scalar, O: Objective<S>> AdamOla<'m, S, O> {
     /// The literal algorithm can diverge. This gives [`Error::NonFinite`] with the iteration number, and the run cannot continue.
     /// The counts and the last finite α remain readable.
     pub fn advance(&mut self, budget: usize) -> Result<OlaStatus, Error> {
-        if let Some(error) = self.cursor.failed {
+        if let Some(error) = self.failed {
             return Err(error);
         }
         let status = OlaStatus::within(budget, self, Self::is_converged, Self::iterate);
-        self.cursor.failed = status.err();
+        self.failed = status.err();
         status
     }
 
-    fn is_converged(&self) -> bool {
-        self.gradient_max() < self.cursor.config.tolerance
-    }
-
     fn iterate(&mut self) -> Result<(), Error> {
-        let cursor = &mut self.cursor;
-        let vectors = self.x.iter_mut().zip(self.direction.iter_mut());
-        for ((x, d), (m, root)) in vectors.zip(self.moments.update(self.gradient)) {
+        let point = &mut self.point;
+        let vectors = point.x.iter_mut().zip(self.direction.iter_mut());
+        for ((x, d), (m, root)) in vectors.zip(point.moments.update(point.gradient)) {
             *d = m / root;
-            *x -= cursor.alpha * *d;
+            *x -= point.alpha * *d;
         }
-        let f_prev = cursor.f;
-        cursor.iterations = cursor.iterations.saturating_add(1);
-        cursor.f = self
-            .objective
-            .value_gradient(self.x, self.gradient, self.tape, self.scratch);
-        let step = cursor.iterations;
-        if !(cursor.f.is_finite() && all_finite(self.x) && all_finite(self.gradient)) {
+        let before = point.f;
+        point.iterations = point.iterations.saturating_add(1);
+        let step = point.iterations;
+        if !(point.evaluate() && all_finite(point.x)) {
             return Err(Error::NonFinite { step });
         }
-        if cursor.f_ref - cursor.f > cursor.config.descent * S::from_count(cursor.adaptations) {
-            let fall = cursor.f - f_prev;
+        if self.f_ref - point.f > self.config.descent * S::from_count(point.adaptations) {
+            let fall = point.f - before;
             if fall != S::ZERO {
-                let sensitivity = dot(self.gradient, self.direction) / fall;
-                let alpha = cursor.alpha - cursor.config.eta * sensitivity;
+                let sensitivity = dot(point.gradient, self.direction) / fall;
+                let alpha = point.alpha - self.config.eta * sensitivity;
                 if !alpha.is_finite() {
                     return Err(Error::NonFinite { step });
                 }
-                cursor.alpha = alpha;
+                point.alpha = alpha;
             }
-            cursor.f_ref = cursor.f;
-            cursor.adaptations = cursor.adaptations.saturating_add(1);
+            self.f_ref = point.f;
+            point.adaptations = point.adaptations.saturating_add(1);
         }
         Ok(())
     }
 
-    /// x_k
-    pub fn state(&self) -> &[S] {
-        self.x
-    }
-    /// f(x_k)
-    pub fn value(&self) -> S {
-        self.cursor.f
-    }
-    /// ∇f(x_k)
-    pub fn gradient(&self) -> &[S] {
-        self.gradient
-    }
-    /// max |∇f(x_k)|; NaN if any entry is NaN.
-    pub fn gradient_max(&self) -> S {
-        Optimality::ResidualMax.value(self.cursor.f, self.gradient)
-    }
-    /// The current learning rate.
-    pub fn alpha(&self) -> S {
-        self.cursor.alpha
-    }
-    /// Number of iterations.
-    pub fn iterations(&self) -> usize {
-        self.cursor.iterations
-    }
-    /// Number of adaptations.
-    pub fn adaptations(&self) -> usize {
-        self.cursor.adaptations
-    }
+    accessors!(
+        alpha: "The current learning rate.",
+        iterations: "Number of iterations.",
+        adaptations: "Number of adaptations."
+    );
 }

@@ -15,11 +15,11 @@
 //! before α has come down. The best point is therefore kept; see [`best`](GuardedOla::best).
 
 use super::OlaStatus;
-use super::moments::{Moments, in_range};
-use crate::error::{Argument, Error, at_least, exact};
+use super::point::{Hyperparameters, Point, accessors};
+use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::slices::{all_finite, copy, dot, split_mut};
-use crate::system::objective::{Objective, Optimality};
+use crate::system::objective::Objective;
 
 /// Bounds of α, for every α₀.
 const LEAST: f64 = 1e-12;
@@ -56,12 +56,13 @@ impl<S: Scalar> GuardedConfig<S> {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
-        in_range(
-            self.alpha,
-            [self.beta1, self.beta2],
-            [self.stability, self.rate, self.tolerance],
-        )
+    fn adam(&self) -> Result<Hyperparameters<S>, Error> {
+        let adam = Hyperparameters {
+            alpha: self.alpha,
+            betas: [self.beta1, self.beta2],
+            stability: self.stability,
+        };
+        adam.check([self.rate, self.tolerance])
     }
 }
 
@@ -92,17 +93,10 @@ impl<S: Scalar> GuardedConfig<S> {
 #[derive(Debug)]
 pub struct GuardedOla<'m, S, O> {
     config: GuardedConfig<S>,
-    objective: O,
-    moments: Moments<'m, S>,
-    x: &'m mut [S],
-    gradient: &'m mut [S],
+    point: Point<'m, S, O>,
     direction: &'m mut [S],
     trial: &'m mut [S],
     trial_gradient: &'m mut [S],
-    tape: &'m mut [S],
-    scratch: &'m mut [S],
-    alpha: S,
-    f: S,
     /// The best point from which f rose, and f there.
     low: &'m mut [S],
     f_low: S,
@@ -110,17 +104,15 @@ pub struct GuardedOla<'m, S, O> {
     warming_up: bool,
     /// True if the last step was undone; its direction is still valid.
     again: bool,
-    iterations: usize,
-    adaptations: usize,
 }
+
+/// Vectors beside those of [`Point`]: direction, trial, its gradient, and the best point.
+const OWN: usize = 4;
 
 impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
     /// Entries of working memory: eight vectors and the memory of the objective.
     pub fn memory_len(objective: &O) -> usize {
-        let vectors = objective.dim().saturating_mul(8);
-        vectors
-            .saturating_add(objective.tape_len())
-            .saturating_add(objective.scratch_len())
+        Point::memory_len(objective, OWN)
     }
 
     /// Starts at x0, with one evaluation.
@@ -130,45 +122,20 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
         x0: &[S],
         memory: &'m mut [S],
     ) -> Result<Self, Error> {
-        config.check()?;
-        let dim = objective.dim();
-        exact(Argument::X0, dim, x0.len())?;
-        at_least(Argument::Memory, Self::memory_len(&objective), memory.len())?;
-        let (x, rest) = split_mut(memory, dim);
-        let (m, rest) = split_mut(rest, dim);
-        let (v, rest) = split_mut(rest, dim);
-        let (gradient, rest) = split_mut(rest, dim);
-        let (direction, rest) = split_mut(rest, dim);
-        let (trial, rest) = split_mut(rest, dim);
-        let (trial_gradient, rest) = split_mut(rest, dim);
-        let (low, rest) = split_mut(rest, dim);
-        let (tape, rest) = split_mut(rest, objective.tape_len());
-        let (scratch, _) = split_mut(rest, objective.scratch_len());
-        copy(x, x0);
-        direction.fill(S::ZERO);
-        let f = objective.value_gradient(x, gradient, tape, scratch);
-        if !(f.is_finite() && all_finite(gradient)) {
-            return Err(Error::NonFinite { step: 0 });
-        }
+        let (point, rest) = Point::at(x0, config.adam()?, objective, memory, OWN)?;
+        let (direction, rest) = split_mut(rest, x0.len());
+        let (trial, rest) = split_mut(rest, x0.len());
+        let (trial_gradient, low) = split_mut(rest, x0.len());
         Ok(Self {
             config,
-            objective,
-            moments: Moments::new((m, v), [config.beta1, config.beta2], config.stability),
-            x,
-            gradient,
+            point,
             direction,
             trial,
             trial_gradient,
-            tape,
-            scratch,
-            alpha: config.alpha,
-            f,
             low,
             f_low: S::INFINITY,
             warming_up: true,
             again: false,
-            iterations: 0,
-            adaptations: 0,
         })
     }
 
@@ -179,101 +146,73 @@ impl<'m, S: Scalar, O: Objective<S>> GuardedOla<'m, S, O> {
         OlaStatus::within(budget, self, Self::is_converged, Self::iterate)
     }
 
-    fn is_converged(&self) -> bool {
-        self.gradient_max() < self.config.tolerance
-    }
-
     fn iterate(&mut self) -> Result<(), Error> {
+        let point = &mut self.point;
         if !self.again {
-            let update = self.moments.update(self.gradient);
+            let update = point.moments.update(point.gradient);
             for (d, (mean, scale)) in self.direction.iter_mut().zip(update) {
                 *d = mean / scale;
             }
             if !all_finite(self.direction) {
                 return Err(Error::NonFinite {
-                    step: self.iterations,
+                    step: point.iterations,
                 });
             }
         }
-        let from = self.x.iter().zip(self.direction.iter());
+        let (alpha, before) = (point.alpha, point.f);
+        let from = point.x.iter().zip(self.direction.iter());
         for (trial, (&x, &d)) in self.trial.iter_mut().zip(from) {
-            *trial = x - self.alpha * d;
+            *trial = x - alpha * d;
         }
-        self.iterations = self.iterations.saturating_add(1);
-        let f =
-            self.objective
-                .value_gradient(self.trial, self.trial_gradient, self.tape, self.scratch);
-        let finite = f.is_finite() && all_finite(self.trial) && all_finite(self.trial_gradient);
-        self.again = !finite || (self.warming_up && f > self.f);
+        let (f, finite) = point.evaluate_at(self.trial, self.trial_gradient);
+        self.again = !finite || (self.warming_up && f > before);
         if self.again {
-            self.set_alpha(self.alpha / S::from_f64(10.0));
+            self.set_alpha(alpha / S::from_f64(10.0));
             // α cannot go below its lower bound.
-            self.warming_up = self.warming_up && self.alpha > S::from_f64(LEAST);
+            self.warming_up = self.warming_up && self.point.alpha > S::from_f64(LEAST);
             return Ok(());
         }
-        let sigma = if f < self.f {
-            self.alpha * dot(self.trial_gradient, self.direction) / (f - self.f)
+        let sigma = if f < before {
+            alpha * dot(self.trial_gradient, self.direction) / (f - before)
         } else {
             S::INFINITY
         };
         // If f has not changed at all, α is too small to have an effect.
-        self.warming_up = self.warming_up && (sigma < -S::HALF || f == self.f);
+        self.warming_up = self.warming_up && (sigma < -S::HALF || f == before);
         if self.warming_up {
-            self.set_alpha(S::TWO * self.alpha);
+            self.set_alpha(S::TWO * alpha);
         } else {
             // `min` ignores NaN, so the NaN of 0/0 becomes ¼.
             let sigma = sigma.min(S::from_f64(0.25)).max(-S::ONE);
-            self.set_alpha(self.alpha * (-self.config.rate * sigma).exp());
+            self.set_alpha(alpha * (-self.config.rate * sigma).exp());
         }
-        if f >= self.f && self.f < self.f_low {
-            copy(self.low, self.x);
-            self.f_low = self.f;
+        if f >= before && before < self.f_low {
+            copy(self.low, self.point.x);
+            self.f_low = before;
         }
-        self.f = f;
-        core::mem::swap(&mut self.x, &mut self.trial);
-        core::mem::swap(&mut self.gradient, &mut self.trial_gradient);
+        self.point
+            .accept(f, &mut self.trial, &mut self.trial_gradient);
         Ok(())
     }
 
     fn set_alpha(&mut self, alpha: S) {
-        self.alpha = alpha.max(S::from_f64(LEAST)).min(S::from_f64(MOST));
-        self.adaptations = self.adaptations.saturating_add(1);
+        let point = &mut self.point;
+        point.alpha = alpha.max(S::from_f64(LEAST)).min(S::from_f64(MOST));
+        point.adaptations = point.adaptations.saturating_add(1);
     }
 
-    /// x_k
-    pub fn state(&self) -> &[S] {
-        self.x
-    }
-    /// f(x_k)
-    pub fn value(&self) -> S {
-        self.f
-    }
     /// Point with the least f so far, and f there.
     pub fn best(&self) -> (&[S], S) {
-        if self.f <= self.f_low {
-            (self.x, self.f)
+        if self.point.f <= self.f_low {
+            (self.point.x, self.point.f)
         } else {
             (self.low, self.f_low)
         }
     }
-    /// ∇f(x_k)
-    pub fn gradient(&self) -> &[S] {
-        self.gradient
-    }
-    /// max |∇f(x_k)|
-    pub fn gradient_max(&self) -> S {
-        Optimality::ResidualMax.value(self.f, self.gradient)
-    }
-    /// The current learning rate.
-    pub fn alpha(&self) -> S {
-        self.alpha
-    }
-    /// Number of iterations.
-    pub fn iterations(&self) -> usize {
-        self.iterations
-    }
-    /// Number of changes of α.
-    pub fn adaptations(&self) -> usize {
-        self.adaptations
-    }
+
+    accessors!(
+        alpha: "The current learning rate.",
+        iterations: "Number of iterations.",
+        adaptations: "Number of changes of α."
+    );
 }

@@ -18,6 +18,7 @@ mod eigen;
 mod guarded;
 mod moments;
 mod newton_ola;
+mod point;
 mod windowed;
 
 pub use adam_ola::{AdamOla, OlaConfig, OlaCursor, OlaStatus};

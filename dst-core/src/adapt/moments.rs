@@ -1,6 +1,5 @@
 //! Adam's moments: running means of the gradient and of its square, corrected for their start at zero.
 
-use crate::error::{Argument, Error};
 use crate::scalar::Scalar;
 
 /// Moments m and v with their decay factors.
@@ -8,18 +7,16 @@ use crate::scalar::Scalar;
 pub(super) struct Moments<'m, S> {
     pub(super) m: &'m mut [S],
     pub(super) v: &'m mut [S],
-    pub(super) beta1: S,
-    pub(super) beta2: S,
-    pub(super) stability: S,
+    beta1: S,
+    beta2: S,
+    stability: S,
     /// β₁^k and β₂^k
     pub(super) powers: (S, S),
 }
 
 impl<'m, S: Scalar> Moments<'m, S> {
-    /// Moments at zero.
-    pub(super) fn new((m, v): (&'m mut [S], &'m mut [S]), betas: [S; 2], stability: S) -> Self {
-        m.fill(S::ZERO);
-        v.fill(S::ZERO);
+    /// Moments before the first update, over memory whose content is kept.
+    pub(super) fn over((m, v): (&'m mut [S], &'m mut [S]), betas: [S; 2], stability: S) -> Self {
         let [beta1, beta2] = betas;
         Self {
             m,
@@ -48,23 +45,5 @@ impl<'m, S: Scalar> Moments<'m, S> {
             *v = beta2 * *v + (one - beta2) * (g * g);
             (*m / correct1, (*v / correct2).sqrt() + stability)
         })
-    }
-}
-
-/// True if the hyperparameters are in range. Written so that a NaN is out of range.
-pub(super) fn in_range<S: Scalar>(
-    alpha: S,
-    betas: [S; 2],
-    not_negative: [S; 3],
-) -> Result<(), Error> {
-    let sound = alpha > S::ZERO
-        && alpha.is_finite()
-        && betas.iter().all(|&beta| beta >= S::ZERO && beta < S::ONE)
-        && not_negative.iter().all(|&number| number >= S::ZERO)
-        && S::all_finite(&not_negative);
-    if sound {
-        Ok(())
-    } else {
-        Err(Error::Invalid(Argument::Hyperparameter))
     }
 }

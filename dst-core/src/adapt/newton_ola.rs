@@ -14,11 +14,11 @@
 
 use super::OlaStatus;
 use super::eigen::eigen;
-use super::moments::{Moments, in_range};
-use crate::error::{Argument, Error, at_least, exact};
+use super::point::{Hyperparameters, Point, accessors};
+use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, all_finite, copy, dot, split, split_mut};
-use crate::system::objective::{Objective, Optimality};
+use crate::system::objective::Objective;
 
 /// Parameters of N-OLA. One setting worked for every data set tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,12 +48,13 @@ impl<S: Scalar> NewtonConfig<S> {
         }
     }
 
-    fn check(&self) -> Result<(), Error> {
-        in_range(
-            self.alpha,
-            [self.beta1, self.beta2],
-            [self.stability, self.tolerance, S::ZERO],
-        )
+    fn adam(&self) -> Result<Hyperparameters<S>, Error> {
+        let adam = Hyperparameters {
+            alpha: self.alpha,
+            betas: [self.beta1, self.beta2],
+            stability: self.stability,
+        };
+        adam.check([self.tolerance, S::ZERO])
     }
 }
 
@@ -86,10 +87,8 @@ impl<S: Scalar> Model<S> {
 #[derive(Debug)]
 pub struct NewtonOla<'m, S, O> {
     config: NewtonConfig<S>,
-    objective: O,
-    moments: Moments<'m, S>,
-    x: &'m mut [S],
-    gradient: &'m mut [S],
+    /// Its α is a result: see [`alpha`](Self::alpha).
+    point: Point<'m, S, O>,
     /// Trial point; after it is accepted, the previous point.
     trial: &'m mut [S],
     trial_gradient: &'m mut [S],
@@ -97,28 +96,22 @@ pub struct NewtonOla<'m, S, O> {
     basis: &'m mut [S],
     /// H times the first two columns, and the substitute for H times the third.
     products: &'m mut [S],
-    tape: &'m mut [S],
-    scratch: &'m mut [S],
-    f: S,
-    alpha: S,
     /// λ
     shift: S,
     /// Model of the last trial, if that trial was rejected.
     model: Option<Model<S>>,
     /// ‖d‖
     length: S,
-    iterations: usize,
-    adaptations: usize,
     products_made: usize,
 }
+
+/// Vectors beside those of [`Point`]: trial, its gradient, three columns and their products.
+const OWN: usize = 8;
 
 impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
     /// Entries of working memory: twelve vectors and the memory of the objective.
     pub fn memory_len(objective: &O) -> usize {
-        let vectors = objective.dim().saturating_mul(12);
-        vectors
-            .saturating_add(objective.tape_len())
-            .saturating_add(objective.scratch_len())
+        Point::memory_len(objective, OWN)
     }
 
     /// Starts at x0, with one evaluation.
@@ -128,46 +121,22 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
         x0: &[S],
         memory: &'m mut [S],
     ) -> Result<Self, Error> {
-        config.check()?;
-        let dim = objective.dim();
-        exact(Argument::X0, dim, x0.len())?;
-        at_least(Argument::Memory, Self::memory_len(&objective), memory.len())?;
-        let (x, rest) = split_mut(memory, dim);
-        let (m, rest) = split_mut(rest, dim);
-        let (v, rest) = split_mut(rest, dim);
-        let (gradient, rest) = split_mut(rest, dim);
-        let (trial, rest) = split_mut(rest, dim);
-        let (trial_gradient, rest) = split_mut(rest, dim);
-        let (basis, rest) = split_mut(rest, dim.saturating_mul(3));
-        let (products, rest) = split_mut(rest, dim.saturating_mul(3));
-        let (tape, rest) = split_mut(rest, objective.tape_len());
-        let (scratch, _) = split_mut(rest, objective.scratch_len());
-        copy(x, x0);
-        copy(trial, x0);
-        let f = objective.value_gradient(x, gradient, tape, scratch);
-        if !(f.is_finite() && all_finite(gradient)) {
-            return Err(Error::NonFinite { step: 0 });
-        }
-        copy(trial_gradient, gradient);
+        let (point, rest) = Point::at(x0, config.adam()?, objective, memory, OWN)?;
+        let (trial, rest) = split_mut(rest, x0.len());
+        let (trial_gradient, rest) = split_mut(rest, x0.len());
+        let (basis, products) = split_mut(rest, x0.len().saturating_mul(3));
+        copy(trial, point.x);
+        copy(trial_gradient, point.gradient);
         Ok(Self {
             config,
-            objective,
-            moments: Moments::new((m, v), [config.beta1, config.beta2], config.stability),
-            x,
-            gradient,
+            point,
             trial,
             trial_gradient,
             basis,
             products,
-            tape,
-            scratch,
-            f,
-            alpha: config.alpha,
             shift: S::ZERO,
             model: None,
             length: S::ZERO,
-            iterations: 0,
-            adaptations: 0,
             products_made: 0,
         })
     }
@@ -179,10 +148,6 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
         OlaStatus::within(budget, self, Self::is_converged, Self::iterate)
     }
 
-    fn is_converged(&self) -> bool {
-        self.gradient_max() < self.config.tolerance
-    }
-
     fn iterate(&mut self) -> Result<(), Error> {
         let model = match self.model {
             Some(model) => model,
@@ -191,26 +156,23 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
                 self.fit()?
             }
         };
-        let first = self.iterations == 0;
+        let first = self.point.iterations == 0;
         let (theta, fall) = if first {
             ([self.config.alpha * self.length, S::ZERO, S::ZERO], S::ZERO)
         } else {
             model.minimiser(self.shift)
         };
-        copy(self.trial, self.x);
-        for (column, &theta) in columns_of(self.basis, self.x.len()).zip(&theta) {
+        copy(self.trial, self.point.x);
+        for (column, &theta) in columns_of(self.basis, self.trial.len()).zip(&theta) {
             add_scaled(self.trial, theta, column);
         }
-        self.iterations = self.iterations.saturating_add(1);
-        let f =
-            self.objective
-                .value_gradient(self.trial, self.trial_gradient, self.tape, self.scratch);
-        let finite = f.is_finite() && all_finite(self.trial) && all_finite(self.trial_gradient);
-        let rounding = S::from_f64(10.0) * S::EPSILON * self.f.abs();
+        let before = self.point.f;
+        let (f, finite) = self.point.evaluate_at(self.trial, self.trial_gradient);
+        let rounding = S::from_f64(10.0) * S::EPSILON * before.abs();
         let enough = if first {
-            f < self.f
+            f < before
         } else {
-            f <= self.f + S::from_f64(1e-4) * fall + rounding
+            f <= before + S::from_f64(1e-4) * fall + rounding
         };
         if !(finite && enough) {
             if !first {
@@ -226,27 +188,30 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
             S::ZERO
         };
         let [along, ..] = theta;
-        self.alpha = along / self.length;
         self.model = None;
-        self.f = f;
-        self.adaptations = self.adaptations.saturating_add(1);
-        core::mem::swap(&mut self.x, &mut self.trial);
-        core::mem::swap(&mut self.gradient, &mut self.trial_gradient);
+        let point = &mut self.point;
+        point.alpha = along / self.length;
+        point.adaptations = point.adaptations.saturating_add(1);
+        point.accept(f, &mut self.trial, &mut self.trial_gradient);
         Ok(())
     }
 
     /// Updates the moments with ∇f(x_k), writes the columns of B, and the change of ∇f as the product of the third.
     fn columns(&mut self) {
-        let dim = self.x.len();
-        let started = self.adaptations > 0;
+        let point = &mut self.point;
+        let dim = point.x.len();
+        let started = point.adaptations > 0;
         let (d, rest) = split_mut(self.basis, dim);
         let (q, p) = split_mut(rest, dim);
-        let update = self.moments.update(self.gradient).zip(self.gradient.iter());
+        let update = point
+            .moments
+            .update(point.gradient)
+            .zip(point.gradient.iter());
         for ((d, q), ((mean, scale), &g)) in d.iter_mut().zip(q.iter_mut()).zip(update) {
             *d = -mean / scale;
             *q = -g / scale;
         }
-        for ((p, &x), &before) in p.iter_mut().zip(self.x.iter()).zip(self.trial.iter()) {
+        for ((p, &x), &before) in p.iter_mut().zip(point.x.iter()).zip(self.trial.iter()) {
             *p = x - before;
         }
         if !started {
@@ -258,7 +223,7 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
         normalise(q);
         let moved = normalise(p);
         let (_, third) = split_mut(self.products, dim.saturating_mul(2));
-        let gradients = self.gradient.iter().zip(self.trial_gradient.iter());
+        let gradients = point.gradient.iter().zip(self.trial_gradient.iter());
         for (y, (&now, &before)) in third.iter_mut().zip(gradients) {
             *y = if moved > S::ZERO {
                 (now - before) / moved
@@ -270,19 +235,18 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
 
     /// Model of f at x_k, from two Hessian-vector products.
     fn fit(&mut self) -> Result<Model<S>, Error> {
-        let two = self.x.len().saturating_mul(2);
+        let dim = self.point.x.len();
+        let two = dim.saturating_mul(2);
         let (products, _) = split_mut(self.products, two);
         products.fill(S::ZERO);
         let (vectors, _) = split(self.basis, two);
-        self.objective
-            .add_hessian_vectors(self.x, vectors, self.tape, products, self.scratch);
+        self.point.add_hessian_vectors(vectors, products);
         self.products_made = self.products_made.saturating_add(2);
-        let dim = self.x.len();
         let mut slope = [S::ZERO; 3];
         let mut matrix = [[S::ZERO; 3]; 3];
         let rows = matrix.iter_mut().zip(slope.iter_mut());
         for (column, (row, slope)) in columns_of(self.basis, dim).zip(rows) {
-            *slope = dot(column, self.gradient);
+            *slope = dot(column, self.point.gradient);
             for (entry, product) in row.iter_mut().zip(columns_of(self.products, dim)) {
                 *entry = dot(column, product);
             }
@@ -314,43 +278,21 @@ impl<'m, S: Scalar, O: Objective<S>> NewtonOla<'m, S, O> {
             })
         } else {
             Err(Error::NonFinite {
-                step: self.iterations,
+                step: self.point.iterations,
             })
         }
     }
 
-    /// x_k
-    pub fn state(&self) -> &[S] {
-        self.x
-    }
-    /// f(x_k)
-    pub fn value(&self) -> S {
-        self.f
-    }
-    /// ∇f(x_k)
-    pub fn gradient(&self) -> &[S] {
-        self.gradient
-    }
-    /// max |∇f(x_k)|
-    pub fn gradient_max(&self) -> S {
-        Optimality::ResidualMax.value(self.f, self.gradient)
-    }
-    /// Length of the last accepted step along Adam's direction, in units of that direction: the equivalent of Adam's α.
-    pub fn alpha(&self) -> S {
-        self.alpha
-    }
-    /// Number of trials.
-    pub fn iterations(&self) -> usize {
-        self.iterations
-    }
-    /// Number of accepted trials.
-    pub fn adaptations(&self) -> usize {
-        self.adaptations
-    }
     /// Number of Hessian-vector products.
     pub fn products(&self) -> usize {
         self.products_made
     }
+
+    accessors!(
+        alpha: "Length of the last accepted step along Adam's direction, in units of that direction: the equivalent of Adam's α.",
+        iterations: "Number of trials.",
+        adaptations: "Number of accepted trials."
+    );
 }
 
 /// Columns of a matrix with `dim` rows, stored consecutively.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `plan` | [`Plan`], the run to make; [`Problem`], the plan with its checked arguments |
 //! | `memory` | [`Memory`] and its variants: storage of a run, with a [`Cursor`] for its position |
-//! | `forward` | the run: [`Problem::start`], [`Problem::advance`] |
+//! | `forward`, `rows` | the run: [`Problem::start`], [`Problem::advance`]; where its states lie |
 //! | `crossing` | [`Seeds`], the quantity to differentiate; [`Crossing`], from dJ to dT |
 //! | `adjoint` | the backward sweep over checkpoints |
 //! | `tangent` | forward propagation of directions |
@@ -18,6 +18,7 @@ mod crossing;
 mod forward;
 mod memory;
 mod plan;
+mod rows;
 mod tangent;
 
 pub use answer::{Evaluations, Gradient, Iterate, Progress, Sensitivity, Status, StopTime};

@@ -16,7 +16,7 @@ const LONG_RUN: usize = 1 << 24;
 /// Count the forward steps that reversing a run takes with a few checkpoint slots.
 ///
 /// Carries out the online schedule of dst-core, which does not know when the run will stop, and compares it with the
-/// optimum for a length known beforehand.
+/// optimum for a length known in advance.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +41,7 @@ struct CheckpointReport {
     steps: usize,
     /// Forward steps carried out, those of the run included.
     forward_steps: usize,
-    /// The least possible for a length known beforehand.
+    /// The least possible for a length known in advance.
     optimum: usize,
     /// The largest number of times that one step was carried out.
     max_repetitions: usize,

@@ -50,6 +50,17 @@ pub(super) struct Speech {
     pub(super) quiet: bool,
 }
 
+/// Threads, seed and form of the output: the arguments of every command with a long random computation.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub(super) struct General {
+    #[command(flatten)]
+    pub(super) parallel: Parallel,
+    #[command(flatten)]
+    pub(super) seeded: Seeded,
+    #[command(flatten)]
+    pub(super) speech: Speech,
+}
+
 impl Speech {
     /// Returns progress bars on standard error, apart from a JSON object on standard output; none if `quiet`.
     pub(super) fn progress(self) -> Progress {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::common::{Parallel, Seeded, Speech};
+use super::common::{General, Parallel, Seeded};
 use super::{CommandError, output};
 use crate::control::{Model, Sizes, export};
 use crate::experiments::control::{self, ControlConfig, section};
@@ -15,7 +15,7 @@ use crate::report::{OutDir, Section};
 
 /// Cut the iterations of a solver that must meet a deadline: tune, compare with every baseline, export.
 ///
-/// Two plants: a safety filter with four axes, and a quadrotor. Iterations per tick, on held-out ticks.
+/// Two plants: a safety filter with four axes, and a quadrotor. Counts iterations per tick, on held-out ticks.
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -30,18 +30,14 @@ Examples:
 pub(super) struct Args {
     #[command(subcommand)]
     export: Option<Sub>,
-    /// Small sizes: half a minute instead of many.
+    /// Small sizes: half a minute instead of several.
     #[arg(long)]
     quick: bool,
     /// Write the figures and their data to this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    parallel: Parallel,
-    #[command(flatten)]
-    seeded: Seeded,
-    #[command(flatten)]
-    speech: Speech,
+    general: General,
 }
 
 #[derive(clap::Subcommand)]
@@ -49,7 +45,7 @@ enum Sub {
     Export(ExportArgs),
 }
 
-/// Tune the controllers and write them as a Rust module and as a C header each, beside their knobs.
+/// Tune the controllers and write each as a Rust module and a C header, with its knobs in a file.
 ///
 /// Your own model is a JSON object: a, b (rows), q, r (diagonals), inputs (pairs of bounds), states (which, lower,
 /// upper), horizon, primal_tolerance, dual_tolerance; ticks start anywhere within "start", a bound for every state.
@@ -74,14 +70,16 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     if let Some(Sub::Export(args)) = &args.export {
         return run_export(args);
     }
-    let progress = args.speech.interruptible()?;
+    let progress = args.general.speech.interruptible()?;
     let out = match &args.out {
         Some(path) => Some(OutDir::create(path).map_err(CommandError::NoAnswer)?),
         None => None,
     };
-    let config = ControlConfig::new(args.seeded.seed, args.quick);
-    let results = parallel::with(args.parallel.threads(), || control::run(&config, &progress))
-        .map_err(CommandError::NoAnswer)??;
+    let config = ControlConfig::new(args.general.seeded.seed, args.quick);
+    let results = parallel::with(args.general.parallel.threads(), || {
+        control::run(&config, &progress)
+    })
+    .map_err(CommandError::NoAnswer)??;
     let section = section(&config, &results);
     let files = match out {
         Some(out) => out
@@ -89,7 +87,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
             .map_err(CommandError::NoAnswer)?,
         None => Vec::new(),
     };
-    output::print(args.speech.json, &results, |to| {
+    output::print(args.general.speech.json, &results, |to| {
         show(&section, to)?;
         output::written(to, &files)
     })

@@ -22,7 +22,7 @@ Examples:
   dst illustrate --json
   dst illustrate --out pictures
 
-Note: at theta = 1 the second state has long died out at the stop, so dT/dtheta is tiny and its relative error
+Note: at theta = 1 the second state has decayed long before the stop, so dT/dtheta is tiny and its relative error
 large; at theta = 0.25 both states matter.")]
 pub(super) struct Args {
     /// The parameter.

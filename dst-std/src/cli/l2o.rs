@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use super::arguments::{named, not_negative, one_of, positive, positive_count};
-use super::common::{Parallel, Seeded, Speech};
+use super::common::{General, Parallel, Speech};
 use super::{CommandError, output};
 use crate::experiments::l2o::{MethodEntry, MethodKind, MethodTable, table as shown};
 use crate::l2o::{
@@ -86,7 +86,7 @@ struct FamilyArgs {
     /// Examples of a problem.
     #[arg(long, value_name = "N", default_value = "256", value_parser = positive_count, allow_hyphen_values = true)]
     samples: usize,
-    /// Standard deviation of the data: how far a step of a network, which is bounded by 0.1, reaches.
+    /// Standard deviation of the data. The smaller it is, the less a step of a network changes f, since steps are at most 0.1.
     #[arg(long, value_name = "S", default_value = "1", value_parser = positive, allow_hyphen_values = true)]
     spread: f64,
 }
@@ -103,26 +103,26 @@ impl FamilyArgs {
 /// Train a network on random logistic regressions.
 ///
 /// Writes the weights that did best on a validation set to FILE.safetensors, one line per step to FILE.csv, and, every two
-/// minutes, all it needs to go on to FILE.checkpoint. Killed at any moment and started again with --resume, it ends with the
+/// minutes, everything it needs to continue to FILE.checkpoint. Killed at any moment and started again with --resume, it ends with the
 /// same bits.
 #[derive(clap::Args)]
 struct Train {
     /// The network: dm (11551 weights) or rnnprop (15001).
     #[arg(long, value_name = "M", default_value = "rnnprop", value_parser = named::<Architecture>)]
     model: Architecture,
-    /// The quantity to be minimised over a run: mean, the mean of f, as published; log, the mean of ln f, with which the network learns to go on
-    /// where f is small.
+    /// The quantity to be minimised over a run: mean, the mean of f, as published; log, the mean of ln f, in which small values of f
+    /// count as well.
     #[arg(long, value_name = "L", default_value = "mean", value_parser = named::<Loss>)]
     loss: Loss,
-    /// The term added to the loss: none; literal, the stopping time as the paper has it, or a number, which is its weight;
-    /// guarded, which counts honest stops only; carried, the same without a reward for a shorter last step; target, the time
-    /// to a level of f.
+    /// The term added to the loss: none; literal, the stopping time as in the paper, or a number, which is its weight;
+    /// guarded, which counts only stops where f is low and does not rise; carried, the same without a reward for a shorter
+    /// last step; target, the time to a level of f.
     #[arg(long, value_name = "P", default_value = "none", value_parser = penalty, allow_hyphen_values = true)]
     penalty: PenaltyName,
     /// target: the level of f, above its infimum.
     #[arg(long, value_name = "F", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     target: f64,
-    /// guarded, carried, target: training steps without it at the beginning.
+    /// guarded, carried, target: initial training steps without the penalty.
     #[arg(long, value_name = "N", default_value = "150", value_parser = super::arguments::count, allow_hyphen_values = true)]
     warm_up: usize,
     /// Training steps.
@@ -148,7 +148,7 @@ struct Train {
     /// Steps between two validations.
     #[arg(long, value_name = "N", default_value = "25", value_parser = positive_count, allow_hyphen_values = true)]
     validate_every: usize,
-    /// Begin from these weights, a file or a network of the program (rnnprop-1), instead of random ones.
+    /// Start from these weights, a file or a network of the program (rnnprop-1), instead of random ones.
     #[arg(long, value_name = "FILE|NAME")]
     from: Option<String>,
     /// File for the weights.
@@ -157,15 +157,11 @@ struct Train {
     /// Seconds between two checkpoints; 0 for one after every step.
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = super::arguments::count, allow_hyphen_values = true)]
     checkpoint_every: usize,
-    /// Go on from FILE.checkpoint, if it is there.
+    /// Continue from FILE.checkpoint if it exists.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
-    parallel: Parallel,
-    #[command(flatten)]
-    seeded: Seeded,
-    #[command(flatten)]
-    speech: Speech,
+    general: General,
 }
 
 impl Train {
@@ -197,7 +193,7 @@ impl Train {
         };
         TrainingPlan {
             recipe,
-            seed: self.seeded.seed,
+            seed: self.general.seeded.seed,
             steps: self.steps,
             validate_every: self.validate_every,
             validation_problems: self.batch,
@@ -206,7 +202,8 @@ impl Train {
 }
 
 fn train(args: &Train) -> Result<(), CommandError> {
-    parallel::with(args.parallel.threads(), || train_here(args)).map_err(CommandError::Usage)?
+    parallel::with(args.general.parallel.threads(), || train_here(args))
+        .map_err(CommandError::Usage)?
 }
 
 /// Refuses what there is no memory for.
@@ -221,7 +218,10 @@ fn must_fit(what: &str, bytes: f64) -> Result<(), CommandError> {
 
 fn train_here(args: &Train) -> Result<(), CommandError> {
     let plan = args.plan();
-    must_fit("this training", plan.recipe.bytes(args.parallel.threads()))?;
+    must_fit(
+        "this training",
+        plan.recipe.bytes(args.general.parallel.threads()),
+    )?;
     let refused = |error| refusal(args, &plan, error);
     let files = TrainingFiles::new(&args.out).map_err(refused)?;
     files.check(args.resume).map_err(refused)?;
@@ -233,7 +233,7 @@ fn train_here(args: &Train) -> Result<(), CommandError> {
     let from = from.transpose()?;
     let mut training = ResumableTraining::open(plan, files.clone(), from.as_deref(), args.resume)
         .map_err(refused)?;
-    let progress = args.speech.interruptible()?;
+    let progress = args.general.speech.interruptible()?;
     let period = Duration::from_secs(args.checkpoint_every as u64);
     training.run(period, &progress).map_err(refused)?;
     let session = training.session();
@@ -250,7 +250,7 @@ fn train_here(args: &Train) -> Result<(), CommandError> {
         seconds: started.elapsed().as_secs_f64(),
         weights: weights.display().to_string(),
     };
-    output::print(args.speech.json, &summary, |to| {
+    output::print(args.general.speech.json, &summary, |to| {
         writeln!(
             to,
             "{}: {} steps in {:.0} s; the best of the validations, {} {}, was after step {}",
@@ -438,7 +438,7 @@ struct Measure {
     /// Variables of a problem, with half as many examples.
     #[arg(long, value_name = "D", default_value = "512", value_parser = positive_count, allow_hyphen_values = true)]
     dim: usize,
-    /// Steps measured, after one that warms up.
+    /// Steps measured, after one warm-up step.
     #[arg(long, value_name = "R", default_value = "5", value_parser = positive_count, allow_hyphen_values = true)]
     repeat: usize,
     #[command(flatten)]

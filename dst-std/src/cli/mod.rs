@@ -44,7 +44,7 @@ Examples:
   dst tune --method nesterov
   dst validate --dim 1000
 
-Every subcommand explains itself: dst validate --help";
+Help on a subcommand: dst validate --help";
 
 #[derive(Subcommand)]
 enum Command {

@@ -8,7 +8,7 @@ use dst_core::Error;
 use serde::Serialize;
 
 use super::arguments::{Named, named, names, not_negative, positive, positive_count};
-use super::common::{Parallel, Seeded, Speech};
+use super::common::General;
 use super::{CommandError, output};
 use crate::experiments::Context;
 use crate::experiments::ola::{self, OlaConfig};
@@ -85,11 +85,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    parallel: Parallel,
-    #[command(flatten)]
-    seeded: Seeded,
-    #[command(flatten)]
-    speech: Speech,
+    general: General,
 }
 
 names! {
@@ -245,7 +241,7 @@ struct Single {
 
 fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
     let data = args.data.as_deref().unwrap_or("a1a");
-    let mut problem = SvmProblem::load(data, args.reg, args.seeded.seed)?;
+    let mut problem = SvmProblem::load(data, args.reg, args.general.seeded.seed)?;
     if let Some(path) = &args.x0 {
         problem = problem.starting_from(path)?;
     }
@@ -272,7 +268,9 @@ fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
         variables: problem.x0().len(),
         run,
     };
-    output::print(args.speech.json, &single, |to| show_one(&single, to))
+    output::print(args.general.speech.json, &single, |to| {
+        show_one(&single, to)
+    })
 }
 
 fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
@@ -313,11 +311,11 @@ fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {
 }
 
 fn compare(args: &Args) -> Result<(), CommandError> {
-    let progress = args.speech.interruptible()?;
+    let progress = args.general.speech.interruptible()?;
     let mut config = OlaConfig {
         limits: args.limits(),
         regularisation: args.reg,
-        seed: args.seeded.seed,
+        seed: args.general.seeded.seed,
         ..OlaConfig::default()
     };
     if let Some(data) = &args.data {
@@ -328,8 +326,8 @@ fn compare(args: &Args) -> Result<(), CommandError> {
     let out = OutDir::create(out).map_err(CommandError::NoAnswer)?;
     let context = Context {
         quick: false,
-        seed: args.seeded.seed,
-        threads: args.parallel.threads(),
+        seed: args.general.seeded.seed,
+        threads: args.general.parallel.threads(),
         progress,
     };
     let results = parallel::with(context.threads, || ola::run(&config, &problems, &context))
@@ -338,7 +336,7 @@ fn compare(args: &Args) -> Result<(), CommandError> {
     let files = out
         .write_section(&section)
         .map_err(CommandError::NoAnswer)?;
-    output::print(args.speech.json, &results, |to| {
+    output::print(args.general.speech.json, &results, |to| {
         show_all(&results, &section, &files, to)
     })
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::arguments::one_of;
-use super::common::{Files, Parallel, Seeded, Speech};
+use super::common::{Files, General, Speech};
 use super::{CommandError, complain, output};
 use crate::experiments::{self, ALL, Context, Experiment};
 use crate::machine;
@@ -40,11 +40,7 @@ pub(super) struct Args {
     #[command(flatten)]
     files: Files,
     #[command(flatten)]
-    parallel: Parallel,
-    #[command(flatten)]
-    seeded: Seeded,
-    #[command(flatten)]
-    speech: Speech,
+    general: General,
 }
 
 /// Reads the name of an experiment.
@@ -77,14 +73,14 @@ struct Outcome {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {
-    let progress = args.speech.interruptible()?;
+    let progress = args.general.speech.interruptible()?;
     // Before the work: a directory that cannot be written should not cost an hour.
     let out = OutDir::create(&args.files.out).map_err(CommandError::NoAnswer)?;
-    let Speech { json, quiet } = args.speech;
+    let Speech { json, quiet } = args.general.speech;
     let context = Context {
         quick: args.quick,
-        seed: args.seeded.seed,
-        threads: args.parallel.threads(),
+        seed: args.general.seeded.seed,
+        threads: args.general.parallel.threads(),
         progress,
     };
     let chosen: Vec<Experiment> = ALL

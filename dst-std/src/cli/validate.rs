@@ -10,7 +10,7 @@ use dst_core::solve::DEFAULT_MAX_STEPS;
 use serde::Serialize;
 
 use super::arguments::{finite, named, positive, positive_count, whole_at_least};
-use super::common::{Parallel, Seeded, Speech};
+use super::common::General;
 use super::{CommandError, output};
 use crate::files::{try_to_write, write_file};
 use crate::format::short;
@@ -22,7 +22,7 @@ use crate::validation::{
     relative_error, truth,
 };
 
-/// Differentiate one stopping time of the validation problem and hold it against the adaptive solver.
+/// Differentiate one stopping time of the validation problem and compare it with an adaptive solver.
 ///
 /// The problem: f = x'Qx/2 with a random Q of condition number 100, x' = -p(theta, x, t)*grad f with a small network for every
 /// coordinate (10 parameters each), stopped at |grad f|^2 <= eps.
@@ -62,7 +62,7 @@ pub(super) struct Args {
     /// Give up after this many steps.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS, value_parser = positive_count, allow_hyphen_values = true)]
     max_steps: usize,
-    /// Relative tolerance of the truth.
+    /// Relative tolerance of the adaptive solver.
     #[arg(long, value_name = "R", default_value_t = TRUTH_RTOL, value_parser = tolerance, allow_hyphen_values = true)]
     rtol: f64,
     /// Leave out the adaptive solver.
@@ -72,11 +72,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     gradient_out: Option<PathBuf>,
     #[command(flatten)]
-    parallel: Parallel,
-    #[command(flatten)]
-    seeded: Seeded,
-    #[command(flatten)]
-    speech: Speech,
+    general: General,
 }
 
 fn dimension(text: &str) -> Result<usize, String> {
@@ -149,7 +145,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         // Before the work, which may take long.
         try_to_write(path).map_err(refused)?;
     }
-    let count = args.parallel.threads();
+    let count = args.general.parallel.threads();
     let (report, answer) = parallel::with(count, || compute(args, count))
         .map_err(CommandError::NoAnswer)?
         .map_err(CommandError::NoAnswer)?;
@@ -160,7 +156,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         }
         write_file(path, text.as_bytes()).map_err(refused)?;
     }
-    output::print(args.speech.json, &report, |out| {
+    output::print(args.general.speech.json, &report, |out| {
         show(&report, out)?;
         match &args.gradient_out {
             Some(path) => writeln!(out, "written: {}", path.display()),
@@ -174,7 +170,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         dim: args.dim,
         basis: args.basis,
         dense: args.dense,
-        seed: args.seeded.seed,
+        seed: args.general.seeded.seed,
     };
     let run = GradientRun {
         method: args.integrator,
@@ -184,7 +180,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         slots: args.slots,
         max_steps: args.max_steps,
     };
-    let progress = args.speech.progress();
+    let progress = args.general.speech.progress();
     let instance = problem.build()?;
     let mut prepared = run.prepare(&instance, &progress)?;
     let started = Instant::now();

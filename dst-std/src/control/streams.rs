@@ -1,6 +1,6 @@
 //! Random streams: one for every purpose, so that no tick scores a controller that was tuned with it.
 //!
-//! The experiment and the export draw from here alone. What is exported is the experiment's training number 0.
+//! The experiment and the export draw from here alone. The export uses training number 0 of the experiment.
 
 use crate::random::bits;
 

@@ -1,4 +1,4 @@
-//! From the gradient to what the network is fed with, and from its output to the step: one coordinate at a time.
+//! Inputs of the network from the gradient, and the step from its output, for one coordinate at a time.
 
 use super::architecture::Architecture;
 use super::kernel::TILE;

@@ -11,7 +11,7 @@
 //!  Evaluation: Runner, Classical ─► MethodScore: f along the way, N and f at the stop
 //! ```
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
 //! | `kernel`, `gates`, `layer` | the products and nonlinearities of an LSTM layer on a tile, forward and transposed, in either precision |
 //! | `network`, `scratch` | two layers with their input and output; memory of a network besides its weights |
@@ -20,7 +20,7 @@
 //! | `optimiser` | a learned method on one problem, as a system of dst-core |
 //! | `task` | the problems |
 //! | `training`, `penalty` | a training step, with or without the stopping time in its loss |
-//! | `session`, `resumable` | a whole training; the same with files, so that it may be killed |
+//! | `session`, `resumable` | a whole training; the same with files, so that it survives being killed |
 //! | `weights`, `assets` | files of weights; the networks that come with the program |
 //! | `runs`, `score`, `evaluation` | learned and classical methods on the same problems, and their scores |
 //! | `bench` | seconds and operations of a training step |

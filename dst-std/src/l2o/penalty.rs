@@ -18,7 +18,7 @@ pub enum Penalty {
         /// λ
         weight: f64,
     },
-    /// Only honest stops count, from some training step on: 0 ≤ J ≤ ε, f ≤ inf f + 1e-3, D < 0. The gradient of the
+    /// Counts a stop only if f is low and falls, from some training step on: 0 ≤ J ≤ ε, f ≤ inf f + 1e-3, D < 0. The gradient of the
     /// mean N gets the length of that of the loss.
     Guarded {
         /// Training steps without it.
@@ -43,7 +43,7 @@ pub enum Penalty {
 /// ε of the stop test.
 pub const EPSILON: f64 = 1e-5;
 /// The guarded penalty looks away while f is further above inf f than this.
-const HONEST: f64 = 1e-3;
+const LOW: f64 = 1e-3;
 /// A denominator below this cannot be divided by in single precision; such stops are counted and left out.
 const FLAT: f64 = 1e-30;
 
@@ -118,9 +118,9 @@ impl Penalty {
             let (now, before) = (values[k - 1] - values[k], values[k - 2] - values[k - 1]);
             let slope = now - before;
             let stops = now <= T::from_f64(EPSILON);
-            let low = values[k] <= least + T::from_f64(HONEST);
-            let honest = now >= T::ZERO && low && slope < T::ZERO;
-            if stops && (honest || !guarded) {
+            let low = values[k] <= least + T::from_f64(LOW);
+            let accepted = now >= T::ZERO && low && slope < T::ZERO;
+            if stops && (accepted || !guarded) {
                 return if slope.abs() > T::from_f64(FLAT) {
                     Found::Stop(Term {
                         stop: k,
@@ -169,7 +169,7 @@ mod tests {
             assert_eq!(stop(penalty, &falls, 3), Some((4, true)));
             assert_eq!(stop(penalty, &falls[..3], 0), None);
         }
-        // A rise, and a standstill at a large f: the literal penalty is content with both.
+        // A rise, and a standstill at a large f: the literal penalty accepts both as a stop.
         let rises = [1.0, 0.5, 0.6, 0.7_f64];
         let stands = [1.0, 0.5, 0.5, 0.5_f64];
         for values in [rises, stands] {

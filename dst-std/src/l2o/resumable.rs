@@ -1,7 +1,7 @@
 //! A training that may be killed at any moment.
 //!
-//! It keeps three files side by side: the best weights, the log, and a checkpoint with all that the next step depends on. Each is
-//! written whole or not at all. A training that was killed and opened again ends with the bits of one that was not.
+//! It keeps three files side by side: the best weights, the log, and a checkpoint with everything that the next step depends on. Each is
+//! written completely or not at all. A training that was killed and opened again ends with the bits of one that was not.
 //!
 //! ```
 //! use std::time::Duration;

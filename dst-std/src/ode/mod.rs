@@ -3,8 +3,8 @@
 //! x' = −A(θ, x, t) with A and J of any [`System`], solved until J(x(T)) = ε. A stopping time N·h of an
 //! iteration approximates T, and its gradient that of T; here both come with an error that a tolerance controls.
 //!
-//! - [`event_time`] finds T and x(T); [`trace`] also shows every step, with all that lies between its ends.
-//! - [`event_gradient`] differentiates T with respect to θ, x0 and ε, through the very steps that were accepted.
+//! - [`event_time`] finds T and x(T); [`trace`] also returns every step, with its interpolant.
+//! - [`event_gradient`] differentiates T with respect to θ, x0 and ε, through the accepted steps.
 //!
 //! ```
 //! use dst_core::formula;
@@ -18,7 +18,7 @@
 //! # Ok::<(), dst_std::ode::OdeError>(())
 //! ```
 //!
-//! # How
+//! # Method
 //!
 //! ```text
 //!  tableau ─► step: seven stages, their transpose ─► solver: accept or reject (controller) until J ≤ ε

@@ -183,8 +183,16 @@ impl Page {
             let holding = claims.iter().filter(|c| c.verdict == Verdict::Holds);
             let note = match &entry.content {
                 Err(_) => "failed".to_owned(),
-                Ok(_) if claims.is_empty() => String::new(),
-                Ok(_) => format!("{} of {} hold", holding.count(), claims.len()),
+                Ok(section) => {
+                    let mut notes = Vec::new();
+                    if !claims.is_empty() {
+                        notes.push(format!("{} of {} hold", holding.count(), claims.len()));
+                    }
+                    if !section.size.is_empty() {
+                        notes.push(escape(&section.size));
+                    }
+                    notes.join(" · ")
+                }
             };
             let _ = writeln!(
                 out,
@@ -324,17 +332,22 @@ fn number_words(verdict: Verdict, count: usize, what: &str) -> String {
     format!("{count}{what}{s} {words}")
 }
 
-/// A fragment as a sentence: a capital letter unless it begins with a symbol, and a full stop.
-fn sentence(text: &str) -> String {
+/// A fragment with a capital letter, unless it begins with a symbol.
+fn capital(text: &str) -> String {
     let text = text.trim();
     let word = text.split(|c: char| !c.is_alphabetic()).next();
     let mut letters = text.chars();
-    let mut out = match letters.next() {
+    match letters.next() {
         Some(first) if word.is_some_and(|word| word.chars().count() > 1 || word == "a") => {
             first.to_uppercase().chain(letters).collect()
         }
         _ => text.to_owned(),
-    };
+    }
+}
+
+/// A fragment as a sentence: a capital letter unless it begins with a symbol, and a full stop.
+fn sentence(text: &str) -> String {
+    let mut out = capital(text);
     if !out.is_empty() && !out.ends_with(['.', '!', '?', ':']) {
         out.push('.');
     }
@@ -436,7 +449,7 @@ fn show_table(out: &mut String, table: &NamedTable) {
     let _ = write!(
         out,
         "<h3>{}</h3>\n<div class=\"scroll\" tabindex=\"0\">{}</div>\n",
-        escape(&table.caption),
+        escape(&capital(&table.caption)),
         table.table.to_html()
     );
 }

@@ -120,6 +120,8 @@ pub struct NamedTable {
 pub struct Section {
     /// The headline.
     pub title: String,
+    /// The size of the run in a few words, for the table of contents.
+    pub size: String,
     /// The claims and their measured values.
     pub claims: Vec<Claim>,
     /// Words, a paragraph each.

@@ -177,7 +177,8 @@ impl Table {
                     Align::Left => "",
                     Align::Right => " class=\"number\"",
                 };
-                let _ = write!(out, "<{tag}{class}>{}</{tag}>", escape(cell));
+                let text = if i == 0 { heading(cell) } else { escape(cell) };
+                let _ = write!(out, "<{tag}{class}>{text}</{tag}>");
             }
             out.push_str("</tr>");
             out.push_str(if i == 0 { "</thead>\n" } else { "\n" });
@@ -235,6 +236,15 @@ fn quoted(field: &str) -> String {
     }
 }
 
+/// A heading that a browser may break at spaces but not at the hyphen of a number like 1e-5.
+fn heading(text: &str) -> String {
+    let words = text.split(' ').map(|word| match word.contains('-') {
+        true => format!("<span>{}</span>", escape(word)),
+        false => escape(word),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -267,6 +277,8 @@ mod tests {
         assert!(html.contains("<td class=\"number\">0.3333</td>"), "{html}");
         crate::report::balance::check(&html).unwrap();
         crate::report::balance::check(&Table::new().to_html()).unwrap();
+        let html = Table::new().right("to 1e-5").to_html();
+        assert!(html.contains(">to <span>1e-5</span></th>"), "{html}");
     }
 
     #[test]

@@ -200,6 +200,20 @@ impl System<f64> for Contracting {
     }
 }
 
+/// Memory after a complete forward run.
+fn completed<I: Integrator<f64>, Y: System<f64>>(
+    problem: Problem<'_, f64, Y, I>,
+    plan: &Plan<f64, I>,
+    system: &Y,
+    slots: usize,
+    records: bool,
+) -> HeapMemory<f64> {
+    let mut memory = heap(plan, system, slots, records);
+    problem.start(&mut memory).unwrap();
+    problem.complete(&mut memory).unwrap();
+    memory
+}
+
 /// Compares every sweep of the sequence over one run with a separate run.
 struct SeparateRuns;
 
@@ -216,9 +230,7 @@ impl Check for SeparateRuns {
         let apart: HashMap<String, Bits> = SEQUENCE
             .into_iter()
             .map(|ask| {
-                let mut memory = heap(&plan, system, 5, false);
-                problem.start(&mut memory).unwrap();
-                problem.complete(&mut memory).unwrap();
+                let mut memory = completed(problem, &plan, system, 5, false);
                 let found = sweep(problem, &mut memory, ask, usize::MAX).unwrap();
                 (format!("{ask:?}"), found)
             })
@@ -227,9 +239,7 @@ impl Check for SeparateRuns {
         assert!((9..120).contains(&n), "{name}: N = {n}");
         for slots in [1, 2, 3, 7, n, n + 1, n + 5] {
             for (records, budget) in [(false, usize::MAX), (true, usize::MAX), (true, 1)] {
-                let mut memory = heap(&plan, system, slots, records);
-                problem.start(&mut memory).unwrap();
-                problem.complete(&mut memory).unwrap();
+                let mut memory = completed(problem, &plan, system, slots, records);
                 for (i, ask) in SEQUENCE.into_iter().enumerate() {
                     let what = format!("{name}, {slots} slots, {records}, number {i}: {ask:?}");
                     let found = sweep(problem, &mut memory, ask, budget).unwrap();
@@ -412,9 +422,7 @@ impl Check for OverAStore {
                         continue;
                     }
                     let what = format!("{name}, {slots} slots, limit {limit}, {ask:?}");
-                    let mut apart = heap(&plan, system, 5, false);
-                    problem.start(&mut apart).unwrap();
-                    problem.complete(&mut apart).unwrap();
+                    let mut apart = completed(problem, &plan, system, 5, false);
                     let apart = sweep(problem, &mut apart, ask, usize::MAX).unwrap();
                     let found = sweep(problem, &mut memory, ask, usize::MAX);
                     assert_eq!(found, Ok(apart), "{what}");
@@ -457,13 +465,9 @@ impl Check for SeparateShort {
     ) {
         let problem = plan.on(system, theta, x0).unwrap();
         for slots in 1..=6 {
-            let mut memory = heap(&plan, system, slots, slots % 2 == 0);
-            problem.start(&mut memory).unwrap();
-            problem.complete(&mut memory).unwrap();
+            let mut memory = completed(problem, &plan, system, slots, slots % 2 == 0);
             for ask in SEQUENCE {
-                let mut apart = heap(&plan, system, 1, false);
-                problem.start(&mut apart).unwrap();
-                problem.complete(&mut apart).unwrap();
+                let mut apart = completed(problem, &plan, system, 1, false);
                 let apart = sweep(problem, &mut apart, ask, usize::MAX).unwrap();
                 let found = sweep(problem, &mut memory, ask, 2).unwrap();
                 assert_eq!(found, apart, "{name}, {slots} slots, {ask:?}");
@@ -502,9 +506,7 @@ fn from_the_entry_and_from_the_end() {
                     }
                     let sequence = SEQUENCE.into_iter().skip(start);
                     for (i, ask) in sequence.enumerate() {
-                        let mut apart = heap(&plan, system, 5, false);
-                        problem.start(&mut apart).unwrap();
-                        problem.complete(&mut apart).unwrap();
+                        let mut apart = completed(problem, &plan, system, 5, false);
                         let apart = sweep(problem, &mut apart, ask, usize::MAX).unwrap();
                         let found = sweep(problem, &mut memory, ask, usize::MAX).unwrap();
                         let what = format!("{name}, {slots} slots, number {i}, {ask:?}");
@@ -616,9 +618,7 @@ fn a_window_is_not_lost() {
     let flow = Derived::<_, 2, 1>::new(Figure1);
     let plan = Euler::new(0.05).until(1e-3).theta_only();
     let problem = plan.on(&flow, &[0.3], &[1.0, 0.9]).unwrap();
-    let mut memory = heap(&plan, &flow, 1, false);
-    problem.start(&mut memory).unwrap();
-    problem.complete(&mut memory).unwrap();
+    let mut memory = completed(problem, &plan, &flow, 1, false);
     assert!(problem.tangent_is_cheaper(&memory));
     let seeds = Seeds::stop(Crossing::Interpolated).through(3);
     problem.adjoint(&mut memory, seeds, usize::MAX).unwrap();

@@ -14,6 +14,11 @@ type Part = fn(&Score) -> f64;
 /// The section of the report.
 pub fn section(config: &ControlConfig, results: &ControlResults) -> Section {
     let mut section = Section::new(super::TITLE);
+    let trainings = match config.trainings {
+        1 => "1 training".to_owned(),
+        trainings => format!("{trainings} trainings"),
+    };
+    section.size = format!("2 plants, {trainings}, {} held-out ticks", config.test);
     section.paragraph(
         "A model predictive controller solves a quadratic program at every tick, here by ADMM in f32, before a fixed deadline. Its knobs are a \
          weight R for every constraint and a relaxation α. They switch at fixed iterations, so that no tick factorises a matrix. The knobs \
@@ -24,8 +29,9 @@ pub fn section(config: &ControlConfig, results: &ControlResults) -> Section {
          earlier recipe on the previous set was known.",
     );
     section.paragraph(
-        "Where simpler is as good, it should be said: for projected gradient with momentum a grid over its two parameters does as well as the \
-         gradient, and with a handful of knobs a patient search finds what the gradient finds. The gradient pays with many knobs, and in the tail.",
+        "Simpler methods are as good in two cases. For projected gradient with momentum, a grid over its two parameters does as well as the \
+         gradient. With a few knobs, a search without gradients reaches the same result with more work. The gradient is ahead with many \
+         knobs, and in the tail.",
     );
     for (findings, promised) in results.all().into_iter().zip(PROMISED) {
         claims(&mut section, config, findings, promised);

@@ -8,6 +8,11 @@ use crate::report::{Axis, Plot, Section, Series, Verdict, panels};
 /// The section of the report.
 pub fn section(config: &IllustrationConfig, results: &IllustrationResults) -> Section {
     let mut section = Section::new(super::TITLE);
+    let (intervals, sizes) = (config.curve_intervals, config.order_divisions + 1);
+    section.size = format!(
+        "2 variables, {} values of θ, {sizes} step sizes",
+        intervals + 1
+    );
     section.paragraph(
         "The problem of the paper's Figure 1: f = 0.5·x1² + 2·x2², x' = −diag(1, θ)·∇f from (1, 1), stopped when \
          J = ‖∇f‖² reaches ε. The flow has a closed form, so both the stopping time T and its derivative dT/dθ are known to \

@@ -17,6 +17,16 @@ const FRESH: std::ops::RangeInclusive<u64> = 4..=6;
 /// The report of the experiment.
 pub fn section(config: &L2oConfig, results: &L2oResults) -> Section {
     let mut section = Section::new(super::TITLE);
+    let dims: Vec<String> = (config.evaluations.iter())
+        .map(|(_, evaluation)| evaluation.family.dim.to_string())
+        .collect();
+    if let Some((_, evaluation)) = config.evaluations.first() {
+        let (problems, steps) = (evaluation.problems, evaluation.steps);
+        section.size = format!(
+            "d = {}; {problems} problems, {steps} steps",
+            dims.join(", ")
+        );
+    }
     claims(&mut section, results);
     paragraphs(&mut section, config);
     section.figure(
@@ -48,21 +58,21 @@ fn paragraphs(section: &mut Section, config: &L2oConfig) {
          rises: Adam with the step size 1/L stops almost at once, because f rises.",
     );
     section.paragraph(
-        "Literal: the training loss plus λ·N, λ = 1, with the gradient of N as the paper defines it. That gradient belongs to the \
-         decrease at the stop alone, so it is content when the last step brings nothing, or f up. Guarded: only stops \
-         with 0 ≤ J ≤ 1e-5 and f ≤ 1e-3 count, after a time without penalty, and the gradient of N is scaled to the length of that \
-         of the loss.",
+        "The literal penalty adds λ·N to the training loss, with λ = 1 and the gradient of N as the paper defines it. That gradient depends \
+         only on the decrease of f in the last step, so it also rewards a last step that changes nothing or raises f. The guarded penalty \
+         counts only stops with 0 ≤ J ≤ 1e-5 and f ≤ 1e-3. It begins after a number of training steps without a penalty, and the gradient \
+         of N is scaled to the length of the gradient of the loss.",
     );
     section.paragraph(
-        "The published loss is the mean of f over the run, and so that of its first few values: what happens below 1e-5 has no weight in it. \
-         ln f: the mean of the logarithm of f instead (of f + 1e-12), which asks for the same factor at every step, all else \
-         equal. RNNprop-Time, ln f: with the guarded penalty in its second form, where the last step counts as given, so that \
-         nothing is gained by making it shorter.",
+        "The published loss is the mean of f over the run. Its first few values dominate it; values below 1e-5 have no weight. The loss \
+         “ln f” is the mean of ln(f + 1e-12) instead, in which a decrease by a given factor counts the same at every step. \
+         “RNNprop-Time, ln f” adds the guarded penalty in its second form: the last step is held constant, so that making it shorter gains \
+         nothing.",
     );
     let trained = if config.plans.is_empty() {
         "The networks were trained with dst l2o train at d = 512, 64 problems per step, 500 steps, and chosen by validation."
     } else {
-        "Small networks, trained for this page in a few seconds; dst reproduce without --quick tests the ones of the paper's size."
+        "The networks of this page are small and were trained in a few seconds. A full run tests networks of the paper's size."
     };
     section.paragraph(trained);
 }

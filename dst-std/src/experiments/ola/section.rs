@@ -28,6 +28,11 @@ const HIGHEST: f64 = 1e5;
 /// Returns the report of the experiment.
 pub fn section(config: &OlaConfig, results: &OlaComparison) -> Section {
     let mut section = Section::new(super::TITLE);
+    section.size = format!(
+        "{}; at most {} iterations",
+        config.datasets.join(", "),
+        config.limits.iterations
+    );
     let all = &results.comparisons;
     claims(&mut section, all);
     paragraphs(&mut section, all);

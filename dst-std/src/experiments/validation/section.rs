@@ -20,6 +20,11 @@ const DRAWN: [(IntegratorName, Crossing, f64); 4] = [
 /// The section of the report.
 pub fn section(config: &ValidationConfig, results: &ValidationResults) -> Section {
     let mut section = Section::new(super::TITLE);
+    let mut dims: Vec<String> = (config.problems.iter())
+        .map(|problem| problem.dim.to_string())
+        .collect();
+    dims.dedup();
+    section.size = format!("d = {}; {} step sizes", dims.join(", "), config.steps.len());
     section.interrupted = results.interrupted;
     section.paragraph(
         "f = ½xᵀQx with a random Q of condition number 100; x' = −p(θ, x, t)·∇f, where p is a small network of its own for every \
@@ -46,7 +51,7 @@ pub fn section(config: &ValidationConfig, results: &ValidationResults) -> Sectio
     );
     section.table(
         "validation-evaluations",
-        "Evaluations of A: by the adaptive solver at the usual and the tight tolerance, by Euler's method, and the h at which both take as many",
+        "Evaluations of A: by the adaptive solver at the usual and the tight tolerance, by Euler's method, and the h at which both cost the same",
         evaluations(results),
     );
     section.data(

@@ -39,6 +39,7 @@ fn judged() -> Page {
     for verdict in [Verdict::Partly, Verdict::NotJudged, Verdict::Holds] {
         two.claim("It falls.", "GD 3, Adam 2", verdict, "medians");
     }
+    two.size = "d = 100 & 1000".into();
     page.section("one", one);
     page.section("two", two);
     page
@@ -94,6 +95,10 @@ fn the_abstract_counts_the_claims_of_the_sections() {
         assert!(lead.contains(words), "{words} in {lead}");
         let badge = format!("<b class=\"verdict {}\">", class(verdict));
         assert_eq!(html.matches(&badge).count(), count, "{badge}");
+    }
+    // The contents give the counts of a section, and its size.
+    for note in ["2 of 3 hold", "1 of 4 hold · d = 100 &amp; 1000"] {
+        assert!(html.contains(&format!("<small>{note}</small>")), "{note}");
     }
     // Every link of the page leads to a place in it.
     for link in html.split("href=\"#").skip(1) {

@@ -1,6 +1,6 @@
 //! Bits of every known answer, as computed by the engine before its redesign.
 //!
-//! Only `engine` depends on the engine; `cases` lists the requests; `book` compares with `golden.txt`. With `DST_WRITE_GOLDEN=1`
+//! Only `engine` depends on the engine; `cases` and `flows` list the requests, `modes` varies them; `book` compares with `golden.txt`. With `DST_WRITE_GOLDEN=1`
 //! the file is rewritten.
 //!
 //! The systems that became maps are exempt from bit identity: their values agree to 1e-12 (1e-5 in single precision). Sums of
@@ -9,6 +9,8 @@
 mod book;
 mod cases;
 mod engine;
+mod flows;
+mod modes;
 mod program;
 
 use std::path::Path;
