@@ -58,7 +58,8 @@
 //!
 //! ```text
 //! error  scalar  slices
-//! system/      traits that a user implements: System (mod), formula, dual, objective, pair, fixed
+//! system/      traits that a user implements: System (mod), objective, pair, fixed; what derives them: number, arithmetic, dual, trace,
+//!              formula, value
 //! integrator/  one step, its transpose and its tangent: runge_kutta (Euler, Heun, RK4), symplectic, map
 //! solve/       plan (Plan, Problem) → memory (with cursor) → forward → crossing (with seeds) → adjoint, tangent → answer
 //! checkpoint/  choice of the states to keep: binomial, schedule, reversal; their storage: store
@@ -69,11 +70,11 @@
 //!
 //! # The names
 //!
-//! Main types: [`Plan`] [`Problem`] [`Memory`] `HeapMemory` [`Seeds`] [`Crossing`] [`Mode`] [`Status`] [`Iterate`] [`Progress`]
-//! [`Gradient`] [`Sensitivity`] [`Error`] [`Argument`] [`Scalar`].
+//! Main types: [`Plan`] [`Problem`] [`Memory`] `HeapMemory` [`Seeds`] [`Crossing`] [`Mode`] [`Status`] [`Progress`] [`Sensitivity`]
+//! [`Error`] [`Argument`] [`Scalar`].
 //! Integrators: [`Euler`] [`Heun`] [`Rk4`] [`SymplecticEuler`] [`Map`] [`Integrator`].
 //! Systems: [`System`] [`Point`] [`Reading`] [`Seed`] [`Bar`] [`Direction`] [`Dims`] [`Cost`] [`Formula`] [`formula!`] [`Objective`]
-//! [`Optimality`].
+//! [`objective!`] [`Optimality`].
 //! Modules: [`adapt`] [`checkpoint`] `fixed` [`methods`] [`mpc`] [`solve`] [`system`].
 //!
 //! # Good to know
@@ -134,9 +135,7 @@ pub use integrator::{Euler, Heun, Integrator, Map, Rk4, SymplecticEuler};
 pub use scalar::Scalar;
 #[cfg(feature = "std")]
 pub use solve::HeapMemory;
-pub use solve::{
-    Crossing, Gradient, Iterate, Memory, Mode, Plan, Problem, Progress, Seeds, Sensitivity, Status,
-};
+pub use solve::{Crossing, Memory, Mode, Plan, Problem, Progress, Seeds, Sensitivity, Status};
 #[cfg(feature = "nalgebra")]
 pub use system::fixed;
 pub use system::{

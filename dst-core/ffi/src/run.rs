@@ -4,9 +4,10 @@ use core::ffi::c_void;
 use core::marker::PhantomData;
 
 use dst_core::checkpoint::Slots;
+use dst_core::solve::Gradient;
 use dst_core::solve::check::CheckError;
 use dst_core::solve::{Borrowed, Cursor, StopTime};
-use dst_core::{Crossing, Error, Gradient, Integrator, Plan, Progress, Scalar, Status};
+use dst_core::{Crossing, Error, Integrator, Plan, Progress, Scalar, Status};
 
 use crate::arguments::{Span, apart, hand_over, optional, present, read};
 use crate::callbacks::Calls;

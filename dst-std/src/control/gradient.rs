@@ -5,7 +5,8 @@
 //! sweep over the same run, with weights on these two alone, gives its gradient.
 
 use dst_core::mpc::{Admm, Phases};
-use dst_core::{Crossing, Error, Gradient, HeapMemory, Iterate, Map, Reading, Seeds};
+use dst_core::solve::{Gradient, Iterate};
+use dst_core::{Crossing, Error, HeapMemory, Map, Reading, Seeds};
 
 use super::pool::Pool;
 use super::program::Program;

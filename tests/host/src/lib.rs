@@ -8,10 +8,11 @@ pub use formulas::random_formulas;
 pub use random::RandomSystem;
 pub use steps::{Falls, Steps};
 
+use dst_core::solve::Gradient;
 use dst_core::system::Criterion;
 use dst_core::{
-    Bar, Crossing, Direction, Error, Gradient, HeapMemory, Integrator, Mode, Plan, Point, Progress,
-    Reading, Sensitivity, System,
+    Bar, Crossing, Direction, Error, HeapMemory, Integrator, Mode, Plan, Point, Progress, Reading,
+    Sensitivity, System,
 };
 use dst_models::Quadratic;
 

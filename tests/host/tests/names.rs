@@ -21,7 +21,7 @@ fn core() -> PathBuf {
 /// Every name that `pub use`, `pub mod` and `#[macro_export]` put at the root of a build. The guide is text, in no build.
 fn root_names(text: &str) -> Vec<String> {
     let code: String = text.lines().filter(|l| !l.starts_with("//!")).collect();
-    let mut names = vec!["formula!".to_owned()];
+    let mut names = vec!["formula!".to_owned(), "objective!".to_owned()];
     for item in code.split(';') {
         if item.contains("#[cfg(any(doc, doctest))]") {
             continue;

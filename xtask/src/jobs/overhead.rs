@@ -1,4 +1,4 @@
-//! Instructions per step, dst-core against a loop by hand; see dst-bench.
+//! Instructions per step, dst-core against a loop by hand, and per pullback of a formula; see dst-bench.
 
 use crate::cargo::{Cargo, succeed};
 use crate::toolchain::{VALGRIND, ensure};
@@ -6,5 +6,6 @@ use crate::toolchain::{VALGRIND, ensure};
 /// Fails if dst-core takes more than the limit that dst-bench sets.
 pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     ensure(&[VALGRIND])?;
-    succeed(cargo.measure("overhead")?.arg("--check"))
+    succeed(cargo.measure("overhead")?.arg("--check"))?;
+    succeed(cargo.measure("formulas")?.arg("--check"))
 }

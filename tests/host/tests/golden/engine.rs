@@ -11,8 +11,9 @@ use dst_core::mpc::{
     Admm, Controller, Instance, Inversion, Knobs, ProjectedMomentum, Qp, Shape, Tolerance, Tuner,
     TunerStage,
 };
+use dst_core::solve::{Gradient, Iterate};
 use dst_core::system::{Arithmetic, Number};
-use dst_core::{Error, Gradient, HeapMemory, Iterate, Plan, Reading, Seeds, Status};
+use dst_core::{Error, HeapMemory, Plan, Reading, Seeds, Status};
 
 pub(crate) use dst_core::methods::{
     Adam, Constant, Exponential, GradientFlow, HeavyBall, Nesterov, Preconditioned, Projected,
