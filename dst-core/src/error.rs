@@ -39,6 +39,12 @@ pub enum Argument {
     Model,
     /// The tolerances of a quadratic program.
     Tolerance,
+    /// The gradient told to a descent.
+    Gradient,
+    /// The start of a descent, which must be in the range of its coordinates.
+    Start,
+    /// The radius of a trust region.
+    Radius,
 }
 
 impl Argument {
@@ -59,6 +65,9 @@ impl Argument {
             Self::Memory => "the memory",
             Self::Model => "the data of the quadratic program",
             Self::Tolerance => "the tolerances of the quadratic program",
+            Self::Gradient => "the gradient",
+            Self::Start => "the start of the descent",
+            Self::Radius => "the radius",
         }
     }
 }
@@ -154,6 +163,12 @@ impl fmt::Display for Error {
             ),
             Self::Invalid(Argument::Tolerance) => {
                 f.write_str("the tolerances of the quadratic program must be positive and finite")
+            }
+            Self::Invalid(Argument::Start) => f.write_str(
+                "the start must be in the range of its coordinates: positive for Log, within the bounds for Between and Logit",
+            ),
+            Self::Invalid(Argument::Radius) => {
+                f.write_str("radii must be positive and finite, the least not above the first")
             }
             Self::Invalid(argument) => write!(f, "{} must be finite", argument.name()),
             Self::NoSlots => {

@@ -118,6 +118,7 @@ extern crate std;
 #[cfg(feature = "libm")]
 pub mod adapt;
 pub mod checkpoint;
+pub mod descent;
 mod error;
 #[cfg(any(doc, doctest))]
 pub mod guide;

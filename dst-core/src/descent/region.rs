@@ -1,0 +1,445 @@
+//! Trust region: the next point from what was told so far, for any number of parameters.
+
+use super::coordinate::Coordinate;
+use super::metric;
+use super::{Cursor, Stage, Verdict};
+use crate::error::{Argument, Error, exact, finite};
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, all_finite, copy, dot, split_mut};
+
+/// Rows of `params` numbers beside the metric.
+pub(super) const ROWS: usize = 8;
+
+/// Failed steps along the model before other directions are tried.
+const PATIENCE: usize = 2;
+
+/// Numbers that a [`View`] of this many parameters needs: eight rows and a square matrix.
+pub const fn numbers_len(params: usize) -> usize {
+    params.saturating_mul(params.saturating_add(ROWS))
+}
+
+/// Descent in borrowed memory, for a number of parameters known at run time. Every call of a [`Descent`](super::Descent) is one of
+/// this type, so that one copy of the code serves all sizes.
+#[derive(Debug)]
+pub struct View<'a, S> {
+    pub(super) cursor: &'a mut Cursor<S>,
+    coordinates: &'a [Coordinate<S>],
+    /// θ of the next run.
+    theta: &'a mut [S],
+    /// Best θ, exactly as it was run.
+    best: &'a mut [S],
+    /// u of the best θ.
+    centre: &'a mut [S],
+    /// Gradient there, with respect to u.
+    slope: &'a mut [S],
+    /// From the centre to the next point.
+    step: &'a mut [S],
+    /// Direction in which runs failed, while the cursor says so.
+    wall: &'a mut [S],
+    /// Gradient at the next point, or its difference to that at the centre.
+    fresh: &'a mut [S],
+    work: &'a mut [S],
+    metric: &'a mut [S],
+}
+
+impl<'a, S: Scalar> View<'a, S> {
+    /// Descent with its cursor, one coordinate per parameter, and [`numbers_len`] numbers. To begin, use a new cursor and call
+    /// [`start`](Self::start); to continue, pass the same content again.
+    pub fn new(
+        cursor: &'a mut Cursor<S>,
+        coordinates: &'a [Coordinate<S>],
+        numbers: &'a mut [S],
+    ) -> Result<Self, Error> {
+        let params = coordinates.len();
+        exact(Argument::Memory, numbers_len(params), numbers.len())?;
+        let (rows, metric) = split_mut(numbers, params.saturating_mul(ROWS));
+        Ok(Self::of(cursor, coordinates, rows, metric))
+    }
+
+    pub(super) fn of(
+        cursor: &'a mut Cursor<S>,
+        coordinates: &'a [Coordinate<S>],
+        rows: &'a mut [S],
+        metric: &'a mut [S],
+    ) -> Self {
+        let params = coordinates.len();
+        let (theta, rows) = split_mut(rows, params);
+        let (best, rows) = split_mut(rows, params);
+        let (centre, rows) = split_mut(rows, params);
+        let (slope, rows) = split_mut(rows, params);
+        let (step, rows) = split_mut(rows, params);
+        let (wall, rows) = split_mut(rows, params);
+        let (fresh, work) = split_mut(rows, params);
+        Self {
+            cursor,
+            coordinates,
+            theta,
+            best,
+            centre,
+            slope,
+            step,
+            wall,
+            fresh,
+            work,
+            metric,
+        }
+    }
+
+    /// Begins at this point, with the options of the cursor.
+    pub fn start(&mut self, theta: &[S]) -> Result<(), Error> {
+        exact(Argument::Theta, self.coordinates.len(), theta.len())?;
+        copy(self.theta, theta);
+        *self.cursor = self.cursor.fresh();
+        self.begin()
+    }
+
+    /// Checks the start and computes its coordinates, once.
+    fn begin(&mut self) -> Result<(), Error> {
+        if self.cursor.stage != Stage::Fresh {
+            return Ok(());
+        }
+        finite(Argument::Theta, self.theta)?;
+        self.cursor.check()?;
+        let parameters = self.coordinates.iter().zip(self.theta.iter());
+        for ((coordinate, &theta), u) in parameters.zip(self.centre.iter_mut()) {
+            if !coordinate.is_valid() {
+                return Err(Error::Invalid(Argument::Bounds));
+            }
+            *u = coordinate.of(theta).ok_or(Error::Invalid(Argument::Start))?;
+        }
+        copy(self.best, self.theta);
+        self.step.fill(S::ZERO);
+        self.slope.fill(S::ZERO);
+        self.cursor.stage = Stage::Searching;
+        Ok(())
+    }
+
+    /// θ of the next run.
+    pub fn theta(&self) -> &[S] {
+        self.theta
+    }
+
+    /// Best θ and its value; `None` before the first run with a value and a gradient.
+    pub fn best(&self) -> Option<(&[S], S)> {
+        self.cursor.has_value().then_some((&*self.best, self.cursor.value))
+    }
+
+    /// Tells the value and the gradient of the run at [`theta`](Self::theta); see [`Descent::tell`](super::Descent::tell).
+    pub fn tell(&mut self, value: S, gradient: &[S]) -> Result<Verdict, Error> {
+        exact(Argument::Gradient, self.coordinates.len(), gradient.len())?;
+        self.begin()?;
+        if self.cursor.finished() {
+            return Ok(Verdict::Finished);
+        }
+        if !value.is_finite() || !self.slopes(gradient) {
+            return Ok(self.miss(Verdict::Failed));
+        }
+        self.cursor.count();
+        if self.cursor.stage == Stage::Searching {
+            self.cursor.stage = Stage::Descending;
+            self.arrive(value);
+            self.forget();
+        } else {
+            let decrease = self.cursor.value - value;
+            let learned = self.learn();
+            if !(decrease > S::ZERO) {
+                self.reject(-decrease, learned);
+                self.propose();
+                return Ok(Verdict::Rejected);
+            }
+            // `learn` left the difference of the gradients there.
+            self.slopes(gradient);
+            self.trust(decrease, learned);
+            self.arrive(value);
+        }
+        self.propose();
+        Ok(Verdict::Accepted)
+    }
+
+    /// Tells the value alone; see [`Descent::tell_value`](super::Descent::tell_value).
+    pub fn tell_value(&mut self, value: S) -> Result<Verdict, Error> {
+        self.begin()?;
+        if self.cursor.finished() {
+            return Ok(Verdict::Finished);
+        }
+        if !value.is_finite() {
+            return Ok(self.miss(Verdict::Failed));
+        }
+        if !self.cursor.has_value() || value < self.cursor.value {
+            return Ok(Verdict::GradientWanted);
+        }
+        self.cursor.count();
+        self.reject(value - self.cursor.value, false);
+        self.propose();
+        Ok(Verdict::Rejected)
+    }
+
+    /// Tells that the run at [`theta`](Self::theta) has no value; see [`Descent::tell_failed`](super::Descent::tell_failed).
+    pub fn tell_failed(&mut self) -> Result<Verdict, Error> {
+        self.begin()?;
+        if self.cursor.finished() {
+            return Ok(Verdict::Finished);
+        }
+        Ok(self.miss(Verdict::Failed))
+    }
+
+    /// Gradient with respect to u at the next point; false if a number is not finite.
+    fn slopes(&mut self, gradient: &[S]) -> bool {
+        let points = self.coordinates.iter().zip(self.theta.iter());
+        let places = self.centre.iter().zip(self.step.iter());
+        let outputs = self.fresh.iter_mut().zip(gradient);
+        for (((coordinate, &theta), (&u, &step)), (out, &gradient)) in points.zip(places).zip(outputs) {
+            *out = gradient * coordinate.slope(u + step, theta);
+        }
+        all_finite(self.fresh)
+    }
+
+    /// Moves the centre to the point that was run.
+    fn arrive(&mut self, value: S) {
+        for (u, &step) in self.centre.iter_mut().zip(self.step.iter()) {
+            *u += step;
+        }
+        copy(self.best, self.theta);
+        copy(self.slope, self.fresh);
+        self.cursor.value = value;
+        self.cursor.misses = 0;
+    }
+
+    /// Learns the curvature along the step, if it is positive.
+    fn learn(&mut self) -> bool {
+        for (y, &slope) in self.fresh.iter_mut().zip(self.slope.iter()) {
+            *y -= slope;
+        }
+        let curvature = dot(self.step, self.fresh);
+        let fall = dot(self.step, self.slope).abs();
+        if !(curvature > S::from_f64(1e-3) * fall) {
+            return false;
+        }
+        let first = !self.cursor.learned;
+        let good = metric::learn(self.metric, self.step, self.fresh, self.work, first);
+        self.cursor.learned = good;
+        if !good {
+            self.forget();
+        }
+        good
+    }
+
+    /// Metric of a steepest descent with steps of the radius.
+    fn forget(&mut self) {
+        let most = largest(self.slope);
+        let a = self.cursor.radius / most;
+        let a = if a > S::ZERO && a.is_finite() { a } else { S::ONE };
+        metric::reset(self.metric, self.coordinates.len(), a);
+        self.cursor.learned = false;
+    }
+
+    /// Adapts the radius after a decrease.
+    fn trust(&mut self, decrease: S, learned: bool) {
+        let length = largest(self.step);
+        let cursor = &mut *self.cursor;
+        let ratio = decrease / cursor.predicted;
+        let whole = length >= S::from_f64(0.8) * cursor.radius;
+        if cursor.polling {
+            self.lean();
+        } else if ratio < S::from_f64(0.1) {
+            cursor.radius = S::HALF * length;
+        } else if ratio > S::from_f64(0.5) {
+            if whole {
+                cursor.radius = (S::TWO * cursor.radius).min(cursor.most());
+            } else if !learned {
+                // No positive curvature: the model underestimates the step.
+                for entry in self.metric.iter_mut() {
+                    *entry *= S::TWO;
+                }
+            }
+        }
+    }
+
+    /// Shrinks the radius to the minimum of the parabola through both values and the slope.
+    fn reject(&mut self, rise: S, learned: bool) {
+        let fall = dot(self.step, self.slope).abs();
+        let share = fall / (S::TWO * (rise + fall));
+        let share = share.max(S::from_f64(0.2)).min(S::HALF);
+        if learned {
+            self.cursor.radius = share * largest(self.step);
+        } else {
+            self.shrink(share);
+        }
+    }
+
+    /// Counts a run without a value, and proposes another.
+    fn miss(&mut self, verdict: Verdict) -> Verdict {
+        self.cursor.count();
+        self.shrink(S::HALF);
+        self.propose();
+        verdict
+    }
+
+    /// Reacts to a run without information about the slope.
+    fn shrink(&mut self, share: S) {
+        let lines = self.lines();
+        let cursor = &mut *self.cursor;
+        cursor.misses = cursor.misses.saturating_add(1);
+        if !cursor.polling {
+            cursor.radius = share * largest(self.step);
+            copy(self.wall, self.step);
+            cursor.walled = false;
+        } else if cursor.misses >= lines.saturating_mul(2).saturating_add(PATIENCE) {
+            // All directions were tried.
+            cursor.rounds = cursor.rounds.wrapping_add(1);
+            if cursor.has_value() {
+                cursor.misses = PATIENCE.saturating_sub(1);
+                cursor.radius *= S::from_f64(0.25);
+            } else {
+                cursor.misses = 0;
+                cursor.radius *= S::TWO;
+                if cursor.radius > cursor.most() {
+                    cursor.stage = Stage::Finished;
+                }
+            }
+        }
+    }
+
+    /// Lines through the centre along which points are tried after failures. With a gradient, one less than coordinates: they
+    /// are across the gradient.
+    fn lines(&self) -> usize {
+        let spare = usize::from(self.cursor.has_value());
+        self.coordinates.len().saturating_sub(spare)
+    }
+
+    /// After a step that succeeded beside one that failed: the wall faces the part of the latter across the former.
+    fn lean(&mut self) {
+        let along = dot(self.wall, self.step) / dot(self.step, self.step);
+        add_scaled(self.wall, -along, self.step);
+        self.cursor.walled = all_finite(self.wall) && largest(self.wall) > S::ZERO;
+    }
+
+    /// Finds the next point.
+    fn propose(&mut self) {
+        if self.cursor.finished() {
+            return self.finish();
+        }
+        let known = self.cursor.has_value();
+        self.cursor.polling = !known || self.cursor.misses >= PATIENCE;
+        // Part of the model's own step that fits into the region.
+        let mut part = S::ONE;
+        if self.cursor.polling {
+            self.poll();
+        } else {
+            part = self.follow();
+        }
+        self.place();
+        let fall = -dot(self.step, self.slope);
+        if known && !self.cursor.polling && !(fall > S::ZERO) {
+            self.forget();
+            self.cursor.walled = false;
+            part = self.follow();
+            self.place();
+        }
+        let fall = -dot(self.step, self.slope);
+        self.cursor.predicted = fall * (S::ONE - S::HALF * part);
+        let length = largest(self.step);
+        let still = self.theta.iter().zip(self.best.iter()).all(|(a, b)| a == b);
+        if known && (still || length < self.cursor.least) {
+            self.cursor.stage = Stage::Finished;
+        }
+        if self.cursor.finished() {
+            self.finish();
+        }
+    }
+
+    /// θ of a finished descent is the best.
+    fn finish(&mut self) {
+        self.cursor.stage = match self.cursor.stage {
+            Stage::Searching | Stage::Lost => Stage::Lost,
+            _ => Stage::Finished,
+        };
+        copy(self.theta, self.best);
+    }
+
+    /// Step of the model, −Hg, scaled to the radius; returns the factor.
+    fn follow(&mut self) -> S {
+        let bounds = self.coordinates.iter().zip(self.centre.iter());
+        for ((out, &slope), (coordinate, &u)) in self.work.iter_mut().zip(self.slope.iter()).zip(bounds) {
+            let (lo, hi) = coordinate.limits();
+            // A bound holds the parameter.
+            let held = (u <= lo && slope > S::ZERO) || (u >= hi && slope < S::ZERO);
+            *out = if held { S::ZERO } else { -slope };
+        }
+        metric::apply(self.metric, self.work, self.step);
+        for (step, &work) in self.step.iter_mut().zip(self.work.iter()) {
+            if work == S::ZERO {
+                *step = S::ZERO;
+            }
+        }
+        if self.cursor.walled {
+            let outward = dot(self.step, self.wall);
+            if outward > S::ZERO {
+                let share = outward / dot(self.wall, self.wall);
+                add_scaled(self.step, -share, self.wall);
+            }
+        }
+        let length = largest(self.step);
+        let part = (self.cursor.radius / length).min(S::ONE);
+        for step in self.step.iter_mut() {
+            *step *= part;
+        }
+        part
+    }
+
+    /// Step to a point beside the centre: along a coordinate, without its part along the gradient, and downhill by some of it.
+    fn poll(&mut self) {
+        let skip = if self.cursor.has_value() { PATIENCE } else { 0 };
+        let number = self.cursor.misses.saturating_sub(skip);
+        let most = largest(self.slope);
+        let steepest = self.slope.iter().position(|s| s.abs() == most);
+        let mut line = number / 2;
+        if let Some(steepest) = steepest
+            && self.cursor.has_value()
+            && line >= steepest
+        {
+            line += 1;
+        }
+        let sign = if number % 2 == 0 { S::ONE } else { -S::ONE };
+        for (out, &slope) in self.work.iter_mut().zip(self.slope.iter()) {
+            *out = if most > S::ZERO { slope / most } else { S::ZERO };
+        }
+        let square = dot(self.work, self.work);
+        let along = self.work.get(line).copied().unwrap_or(S::ZERO);
+        let across = if square > S::ZERO { along / square } else { S::ZERO };
+        for (i, (step, &g)) in self.step.iter_mut().zip(self.work.iter()).enumerate() {
+            let axis = if i == line { S::ONE } else { S::ZERO };
+            *step = axis - across * g;
+        }
+        // Downhill by more in every second round.
+        let downhill = S::from_f64(if self.cursor.rounds % 2 == 0 { 0.3 } else { 0.05 });
+        let length = largest(self.step);
+        for (step, &g) in self.step.iter_mut().zip(self.work.iter()) {
+            *step = sign * *step / length - downhill * g;
+        }
+        let length = largest(self.step);
+        for step in self.step.iter_mut() {
+            *step *= self.cursor.radius / length;
+        }
+    }
+
+    /// θ at the end of the step, within the limits; a coordinate that would not be finite does not move.
+    fn place(&mut self) {
+        let places = self.coordinates.iter().zip(self.centre.iter());
+        let outputs = self.theta.iter_mut().zip(self.best.iter());
+        for (((coordinate, &centre), (theta, &best)), step) in places.zip(outputs).zip(self.step.iter_mut()) {
+            let (lo, hi) = coordinate.limits();
+            let u = (centre + *step).max(lo).min(hi);
+            *theta = coordinate.theta(u);
+            *step = u - centre;
+            if !theta.is_finite() || !step.is_finite() || *step == S::ZERO {
+                (*theta, *step) = (best, S::ZERO);
+            }
+        }
+    }
+}
+
+/// Largest |entry|.
+pub(super) fn largest<S: Scalar>(values: &[S]) -> S {
+    values.iter().fold(S::ZERO, |most, v| most.max(v.abs()))
+}
