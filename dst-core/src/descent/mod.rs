@@ -43,6 +43,7 @@ enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cursor<S> {
     value: S,
+    mark: S,
     predicted: S,
     radius: S,
     initial: S,
@@ -54,6 +55,7 @@ pub struct Cursor<S> {
     stage: Stage,
     learned: bool,
     walled: bool,
+    smooth: bool,
     polling: bool,
 }
 
@@ -68,6 +70,7 @@ impl<S: Scalar> Cursor<S> {
     pub const fn new() -> Self {
         Self {
             value: S::ZERO,
+            mark: S::ZERO,
             predicted: S::ZERO,
             radius: S::ZERO,
             initial: S::ZERO,
@@ -79,6 +82,7 @@ impl<S: Scalar> Cursor<S> {
             stage: Stage::Fresh,
             learned: false,
             walled: false,
+            smooth: false,
             polling: false,
         }
     }
@@ -99,7 +103,6 @@ impl<S: Scalar> Cursor<S> {
     /// Finished.
     pub fn finished(&self) -> bool {
         matches!(self.stage, Stage::Finished | Stage::Lost) || self.runs >= self.limit
-            || (self.stage == Stage::Descending && self.radius < self.least)
     }
     /// Runs.
     pub fn runs(&self) -> usize { self.runs }

@@ -137,6 +137,7 @@ impl<'a, S: Scalar> View<'a, S> {
         self.cursor.count();
         if self.cursor.stage == Stage::Searching {
             self.cursor.stage = Stage::Descending;
+            self.cursor.mark = S::MAX;
             self.arrive(value);
             self.forget();
         } else {
@@ -238,6 +239,7 @@ impl<'a, S: Scalar> View<'a, S> {
         let length = largest(self.step);
         let cursor = &mut *self.cursor;
         let ratio = decrease / cursor.predicted;
+        cursor.smooth = !cursor.polling && ratio > S::from_f64(0.3) && ratio < S::from_f64(2.0);
         let whole = length >= S::from_f64(0.8) * cursor.radius;
         if cursor.polling {
             self.lean();
@@ -260,8 +262,11 @@ impl<'a, S: Scalar> View<'a, S> {
         let fall = dot(self.step, self.slope).abs();
         let share = fall / (S::TWO * (rise + fall));
         let share = share.max(S::from_f64(0.2)).min(S::HALF);
-        if learned {
+        self.cursor.smooth = false;
+        if learned && !self.cursor.polling {
             self.cursor.radius = share * largest(self.step);
+            copy(self.wall, self.step);
+            self.cursor.walled = false;
         } else {
             self.shrink(share);
         }
@@ -270,6 +275,7 @@ impl<'a, S: Scalar> View<'a, S> {
     /// Counts a run without a value, and proposes another.
     fn miss(&mut self, verdict: Verdict) -> Verdict {
         self.cursor.count();
+        self.cursor.smooth = false;
         self.shrink(S::HALF);
         self.propose();
         verdict
@@ -289,7 +295,7 @@ impl<'a, S: Scalar> View<'a, S> {
             cursor.rounds = cursor.rounds.wrapping_add(1);
             if cursor.has_value() {
                 cursor.misses = PATIENCE.saturating_sub(1);
-                cursor.radius *= S::from_f64(0.25);
+                cursor.radius *= S::from_f64(0.125);
             } else {
                 cursor.misses = 0;
                 cursor.radius *= S::TWO;
@@ -316,9 +322,48 @@ impl<'a, S: Scalar> View<'a, S> {
 
     /// Finds the next point.
     fn propose(&mut self) {
-        if self.cursor.finished() {
-            return self.finish();
+        // A short step may be the end, or lead to other directions; then to the end.
+        for _ in 0..3 {
+            if self.cursor.finished() {
+                break;
+            }
+            self.aim();
+            if !self.cursor.has_value() || !self.is_short() {
+                return;
+            }
+            self.turn();
         }
+        self.finish();
+    }
+
+    fn is_short(&self) -> bool {
+        let still = self.theta.iter().zip(self.best.iter()).all(|(a, b)| a == b);
+        still || self.cursor.radius < self.cursor.least || largest(self.step) < self.cursor.least
+    }
+
+    /// Decides what follows a short step.
+    fn turn(&mut self) {
+        let cursor = &mut *self.cursor;
+        let gain = cursor.mark - cursor.value;
+        let before = cursor.mark.abs();
+        if cursor.walled {
+            // The best point along the wall: test whether the wall is still there.
+            cursor.walled = false;
+            cursor.misses = 0;
+            cursor.radius = cursor.radius.max(S::from_f64(0.25) * cursor.initial);
+        } else if !cursor.smooth && gain > S::from_f64(0.005) * before {
+            cursor.mark = cursor.value;
+            cursor.misses = PATIENCE;
+            cursor.radius = S::from_f64(0.25) * cursor.initial;
+        } else {
+            cursor.stage = Stage::Finished;
+            return;
+        }
+        self.forget();
+    }
+
+    /// Computes the next point.
+    fn aim(&mut self) {
         let known = self.cursor.has_value();
         self.cursor.polling = !known || self.cursor.misses >= PATIENCE;
         // Part of the model's own step that fits into the region.
@@ -329,23 +374,15 @@ impl<'a, S: Scalar> View<'a, S> {
             part = self.follow();
         }
         self.place();
-        let fall = -dot(self.step, self.slope);
-        if known && !self.cursor.polling && !(fall > S::ZERO) {
+        let mut fall = -dot(self.step, self.slope);
+        if !self.cursor.polling && !(fall > S::ZERO) {
             self.forget();
             self.cursor.walled = false;
             part = self.follow();
             self.place();
+            fall = -dot(self.step, self.slope);
         }
-        let fall = -dot(self.step, self.slope);
         self.cursor.predicted = fall * (S::ONE - S::HALF * part);
-        let length = largest(self.step);
-        let still = self.theta.iter().zip(self.best.iter()).all(|(a, b)| a == b);
-        if known && (still || length < self.cursor.least) {
-            self.cursor.stage = Stage::Finished;
-        }
-        if self.cursor.finished() {
-            self.finish();
-        }
     }
 
     /// θ of a finished descent is the best.
