@@ -112,7 +112,6 @@
     )
 )]
 
-#[cfg(test)]
 extern crate std;
 
 #[cfg(feature = "libm")]

@@ -43,7 +43,9 @@ enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cursor<S> {
     value: S,
+    floor: S,
     mark: S,
+    first: S,
     predicted: S,
     radius: S,
     initial: S,
@@ -51,11 +53,12 @@ pub struct Cursor<S> {
     limit: usize,
     runs: usize,
     misses: usize,
+    strays: u8,
     rounds: u8,
     stage: Stage,
     learned: bool,
     walled: bool,
-    smooth: bool,
+    smooth: u8,
     polling: bool,
 }
 
@@ -70,7 +73,9 @@ impl<S: Scalar> Cursor<S> {
     pub const fn new() -> Self {
         Self {
             value: S::ZERO,
+            floor: S::ZERO,
             mark: S::ZERO,
+            first: S::ZERO,
             predicted: S::ZERO,
             radius: S::ZERO,
             initial: S::ZERO,
@@ -78,11 +83,12 @@ impl<S: Scalar> Cursor<S> {
             limit: 1000,
             runs: 0,
             misses: 0,
+            strays: 0,
             rounds: 0,
             stage: Stage::Fresh,
             learned: false,
             walled: false,
-            smooth: false,
+            smooth: 0,
             polling: false,
         }
     }
@@ -91,7 +97,7 @@ impl<S: Scalar> Cursor<S> {
     }
     fn check(&mut self) -> Result<(), Error> {
         if self.initial == S::ZERO { self.initial = S::from_f64(0.25); }
-        if self.least == S::ZERO { self.least = S::from_f64(1e-3); }
+        if self.least == S::ZERO { self.least = S::from_f64(1.0/256.0); }
         self.radius = self.initial;
         if self.radius > S::ZERO && self.radius.is_finite() && self.least > S::ZERO { Ok(()) } else { Err(Error::Invalid(Argument::Radius)) }
     }
@@ -124,7 +130,7 @@ impl<S: Scalar, const P: usize> Descent<S, P> {
         Self {
             cursor: Cursor::new(),
             coordinates,
-            rows: [theta, theta, zero, zero, zero, zero, zero, zero],
+            rows: [theta, theta, zero, zero, zero, zero, zero, zero, zero, zero],
             metric: [zero; P],
         }
     }

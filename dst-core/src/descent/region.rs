@@ -8,10 +8,9 @@ use crate::scalar::Scalar;
 use crate::slices::{add_scaled, all_finite, copy, dot, split_mut};
 
 /// Rows of `params` numbers beside the metric.
-pub(super) const ROWS: usize = 8;
+pub(super) const ROWS: usize = 10;
 
-/// Failed steps along the model before other directions are tried.
-const PATIENCE: usize = 2;
+fn env(name: &str, default: f64) -> f64 { std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default) }
 
 /// Numbers that a [`View`] of this many parameters needs: eight rows and a square matrix.
 pub const fn numbers_len(params: usize) -> usize {
@@ -39,6 +38,9 @@ pub struct View<'a, S> {
     /// Gradient at the next point, or its difference to that at the centre.
     fresh: &'a mut [S],
     work: &'a mut [S],
+    /// u of the best θ, and the gradient there.
+    anchor: &'a mut [S],
+    kept: &'a mut [S],
     metric: &'a mut [S],
 }
 
@@ -69,7 +71,9 @@ impl<'a, S: Scalar> View<'a, S> {
         let (slope, rows) = split_mut(rows, params);
         let (step, rows) = split_mut(rows, params);
         let (wall, rows) = split_mut(rows, params);
-        let (fresh, work) = split_mut(rows, params);
+        let (fresh, rows) = split_mut(rows, params);
+        let (work, rows) = split_mut(rows, params);
+        let (anchor, kept) = split_mut(rows, params);
         Self {
             cursor,
             coordinates,
@@ -81,6 +85,8 @@ impl<'a, S: Scalar> View<'a, S> {
             wall,
             fresh,
             work,
+            anchor,
+            kept,
             metric,
         }
     }
@@ -111,6 +117,8 @@ impl<'a, S: Scalar> View<'a, S> {
         self.step.fill(S::ZERO);
         self.slope.fill(S::ZERO);
         self.cursor.stage = Stage::Searching;
+        self.cursor.polling = true;
+        self.cursor.floor = S::from_f64(env("FLOOR", 0.25)) * self.cursor.initial;
         Ok(())
     }
 
@@ -137,6 +145,7 @@ impl<'a, S: Scalar> View<'a, S> {
         self.cursor.count();
         if self.cursor.stage == Stage::Searching {
             self.cursor.stage = Stage::Descending;
+            self.cursor.radius = self.cursor.initial;
             self.cursor.mark = S::MAX;
             self.arrive(value);
             self.forget();
@@ -144,7 +153,12 @@ impl<'a, S: Scalar> View<'a, S> {
             let decrease = self.cursor.value - value;
             let learned = self.learn();
             if !(decrease > S::ZERO) {
-                self.reject(-decrease, learned);
+                if self.may_stray(-decrease) {
+                    self.slopes(gradient);
+                    self.stray();
+                } else {
+                    self.reject(-decrease);
+                }
                 self.propose();
                 return Ok(Verdict::Rejected);
             }
@@ -166,11 +180,11 @@ impl<'a, S: Scalar> View<'a, S> {
         if !value.is_finite() {
             return Ok(self.miss(Verdict::Failed));
         }
-        if !self.cursor.has_value() || value < self.cursor.value {
+        if !self.cursor.has_value() || value < self.cursor.value || self.may_stray(value - self.cursor.value) {
             return Ok(Verdict::GradientWanted);
         }
         self.cursor.count();
-        self.reject(value - self.cursor.value, false);
+        self.reject(value - self.cursor.value);
         self.propose();
         Ok(Verdict::Rejected)
     }
@@ -195,6 +209,35 @@ impl<'a, S: Scalar> View<'a, S> {
         all_finite(self.fresh)
     }
 
+    /// True if the run may go on from a point that is worse than the best by `rise`.
+    fn may_stray(&self, rise: S) -> bool {
+        let cursor = &*self.cursor;
+        !cursor.polling && cursor.strays < env("M", 4.0) as u8 && rise <= S::from_f64(env("DELTA", 0.5)) * cursor.value.abs()
+    }
+
+    /// Moves the centre to a point that is not the best.
+    fn stray(&mut self) {
+        if self.cursor.strays == 0 {
+            copy(self.wall, self.step);
+            self.cursor.walled = false;
+            self.cursor.first = S::HALF * self.cursor.radius;
+        }
+        self.cursor.strays = self.cursor.strays.saturating_add(1);
+        self.cursor.smooth = 0;
+        for (u, &step) in self.centre.iter_mut().zip(self.step.iter()) {
+            *u += step;
+        }
+        copy(self.slope, self.fresh);
+    }
+
+    /// Returns to the best point.
+    fn go_back(&mut self) {
+        copy(self.centre, self.anchor);
+        copy(self.slope, self.kept);
+        self.cursor.strays = 0;
+        self.cursor.radius = self.cursor.first;
+    }
+
     /// Moves the centre to the point that was run.
     fn arrive(&mut self, value: S) {
         for (u, &step) in self.centre.iter_mut().zip(self.step.iter()) {
@@ -202,8 +245,12 @@ impl<'a, S: Scalar> View<'a, S> {
         }
         copy(self.best, self.theta);
         copy(self.slope, self.fresh);
+        copy(self.anchor, self.centre);
+        copy(self.kept, self.slope);
         self.cursor.value = value;
+        self.cursor.strays = 0;
         self.cursor.misses = 0;
+        self.cursor.polling = false;
     }
 
     /// Learns the curvature along the step, if it is positive.
@@ -239,7 +286,11 @@ impl<'a, S: Scalar> View<'a, S> {
         let length = largest(self.step);
         let cursor = &mut *self.cursor;
         let ratio = decrease / cursor.predicted;
-        cursor.smooth = !cursor.polling && ratio > S::from_f64(0.3) && ratio < S::from_f64(2.0);
+        let smooth = !cursor.polling && ratio > S::HALF && ratio < S::from_f64(1.5);
+        cursor.smooth = if smooth { cursor.smooth.saturating_add(1) } else { 0 };
+        if cursor.smooth >= 3 {
+            cursor.floor = cursor.least;
+        }
         let whole = length >= S::from_f64(0.8) * cursor.radius;
         if cursor.polling {
             self.lean();
@@ -258,49 +309,45 @@ impl<'a, S: Scalar> View<'a, S> {
     }
 
     /// Shrinks the radius to the minimum of the parabola through both values and the slope.
-    fn reject(&mut self, rise: S, learned: bool) {
+    fn reject(&mut self, rise: S) {
         let fall = dot(self.step, self.slope).abs();
         let share = fall / (S::TWO * (rise + fall));
-        let share = share.max(S::from_f64(0.2)).min(S::HALF);
-        self.cursor.smooth = false;
-        if learned && !self.cursor.polling {
-            self.cursor.radius = share * largest(self.step);
-            copy(self.wall, self.step);
-            self.cursor.walled = false;
-        } else {
-            self.shrink(share);
-        }
+        self.shrink(share.max(S::from_f64(0.2)).min(S::HALF));
     }
 
     /// Counts a run without a value, and proposes another.
     fn miss(&mut self, verdict: Verdict) -> Verdict {
         self.cursor.count();
-        self.cursor.smooth = false;
         self.shrink(S::HALF);
         self.propose();
         verdict
     }
 
-    /// Reacts to a run without information about the slope.
+    /// Reacts to a point that is not better than the best.
     fn shrink(&mut self, share: S) {
         let lines = self.lines();
         let cursor = &mut *self.cursor;
-        cursor.misses = cursor.misses.saturating_add(1);
-        if !cursor.polling {
+        cursor.smooth = 0;
+        if cursor.strays > 0 {
+            self.go_back();
+        } else if !cursor.polling {
             cursor.radius = share * largest(self.step);
             copy(self.wall, self.step);
             cursor.walled = false;
-        } else if cursor.misses >= lines.saturating_mul(2).saturating_add(PATIENCE) {
-            // All directions were tried.
-            cursor.rounds = cursor.rounds.wrapping_add(1);
-            if cursor.has_value() {
-                cursor.misses = PATIENCE.saturating_sub(1);
-                cursor.radius *= S::from_f64(0.125);
-            } else {
+        } else {
+            cursor.misses = cursor.misses.saturating_add(1);
+            if cursor.misses >= lines.saturating_mul(2) {
+                // All directions were tried.
                 cursor.misses = 0;
-                cursor.radius *= S::TWO;
-                if cursor.radius > cursor.most() {
-                    cursor.stage = Stage::Finished;
+                if cursor.has_value() {
+                    cursor.polling = false;
+                    cursor.radius = cursor.floor;
+                    cursor.floor *= S::from_f64(0.25);
+                } else {
+                    cursor.radius *= S::TWO;
+                    if cursor.radius > cursor.most() {
+                        cursor.stage = Stage::Lost;
+                    }
                 }
             }
         }
@@ -323,12 +370,12 @@ impl<'a, S: Scalar> View<'a, S> {
     /// Finds the next point.
     fn propose(&mut self) {
         // A short step may be the end, or lead to other directions; then to the end.
-        for _ in 0..3 {
+        for _ in 0..4 {
             if self.cursor.finished() {
                 break;
             }
             self.aim();
-            if !self.cursor.has_value() || !self.is_short() {
+            if self.cursor.polling || !self.is_short() {
                 return;
             }
             self.turn();
@@ -337,24 +384,28 @@ impl<'a, S: Scalar> View<'a, S> {
     }
 
     fn is_short(&self) -> bool {
-        let still = self.theta.iter().zip(self.best.iter()).all(|(a, b)| a == b);
-        still || self.cursor.radius < self.cursor.least || largest(self.step) < self.cursor.least
+        largest(self.step) < self.cursor.floor || self.theta.iter().zip(self.best.iter()).all(|(a, b)| a == b)
     }
 
     /// Decides what follows a short step.
     fn turn(&mut self) {
+        if self.cursor.strays > 0 {
+            return self.go_back();
+        }
         let cursor = &mut *self.cursor;
-        let gain = cursor.mark - cursor.value;
-        let before = cursor.mark.abs();
         if cursor.walled {
             // The best point along the wall: test whether the wall is still there.
             cursor.walled = false;
+            cursor.radius = cursor.radius.max(S::from_f64(4.0) * cursor.floor);
+        } else if cursor.floor > cursor.least {
+            cursor.polling = true;
             cursor.misses = 0;
-            cursor.radius = cursor.radius.max(S::from_f64(0.25) * cursor.initial);
-        } else if !cursor.smooth && gain > S::from_f64(0.005) * before {
+            cursor.radius = S::from_f64(4.0) * cursor.floor;
+        } else if cursor.smooth < 3 && cursor.mark - cursor.value > S::from_f64(env("GAIN", 0.01)) * cursor.value.abs() {
             cursor.mark = cursor.value;
-            cursor.misses = PATIENCE;
-            cursor.radius = S::from_f64(0.25) * cursor.initial;
+            cursor.rounds = cursor.rounds.wrapping_add(1);
+            cursor.radius = cursor.initial;
+            cursor.floor = S::from_f64(0.25) * cursor.initial;
         } else {
             cursor.stage = Stage::Finished;
             return;
@@ -364,8 +415,6 @@ impl<'a, S: Scalar> View<'a, S> {
 
     /// Computes the next point.
     fn aim(&mut self) {
-        let known = self.cursor.has_value();
-        self.cursor.polling = !known || self.cursor.misses >= PATIENCE;
         // Part of the model's own step that fits into the region.
         let mut part = S::ONE;
         if self.cursor.polling {
@@ -381,6 +430,12 @@ impl<'a, S: Scalar> View<'a, S> {
             part = self.follow();
             self.place();
             fall = -dot(self.step, self.slope);
+        }
+        if self.cursor.strays > 0 && env("LONG", 0.0) > 0.0 {
+            if env("LONG", 0.0) == 2.0 { for (x, g) in self.step.iter_mut().zip(self.slope.iter()) { *x = -*g; } }
+            let l = largest(self.step);
+            for x in self.step.iter_mut() { *x *= self.cursor.radius / l; }
+            self.place();
         }
         self.cursor.predicted = fall * (S::ONE - S::HALF * part);
     }
@@ -426,8 +481,7 @@ impl<'a, S: Scalar> View<'a, S> {
 
     /// Step to a point beside the centre: along a coordinate, without its part along the gradient, and downhill by some of it.
     fn poll(&mut self) {
-        let skip = if self.cursor.has_value() { PATIENCE } else { 0 };
-        let number = self.cursor.misses.saturating_sub(skip);
+        let number = self.cursor.misses;
         let most = largest(self.slope);
         let steepest = self.slope.iter().position(|s| s.abs() == most);
         let mut line = number / 2;
@@ -448,8 +502,7 @@ impl<'a, S: Scalar> View<'a, S> {
             let axis = if i == line { S::ONE } else { S::ZERO };
             *step = axis - across * g;
         }
-        // Downhill by more in every second round.
-        let downhill = S::from_f64(if self.cursor.rounds % 2 == 0 { 0.3 } else { 0.05 });
+        let downhill = S::from_f64(if self.cursor.rounds % 2 == 0 { env("DH", 0.3) } else { env("DH2", 0.6) });
         let length = largest(self.step);
         for (step, &g) in self.step.iter_mut().zip(self.work.iter()) {
             *step = sign * *step / length - downhill * g;
@@ -470,7 +523,7 @@ impl<'a, S: Scalar> View<'a, S> {
             *theta = coordinate.theta(u);
             *step = u - centre;
             if !theta.is_finite() || !step.is_finite() || *step == S::ZERO {
-                (*theta, *step) = (best, S::ZERO);
+                (*theta, *step) = (if self.cursor.strays > 0 { coordinate.theta(centre) } else { best }, S::ZERO);
             }
         }
     }

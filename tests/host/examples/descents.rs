@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 type Told<const P: usize> = Option<(f64, [f64; P])>;
 fn descend<const P: usize>(name: &str, start: [f64; P], c: [Coordinate<f64>; P], f: impl Fn(&[f64; P]) -> Told<P>, target: f64) {
-    for lazy in [false, true] {
+    for lazy in [false] {
         let mut d = Descent::new(start, c);
         let (mut within, mut grads, mut first) = (None, 0, None);
         let log = RefCell::new(String::new());
