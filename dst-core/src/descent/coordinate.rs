@@ -50,10 +50,7 @@ impl<S: Scalar> Coordinate<S> {
             #[cfg(feature = "libm")]
             Self::Log => (theta.ln(), theta > S::ZERO),
             #[cfg(feature = "libm")]
-            Self::Logit(lo, hi) => (
-                ((theta - lo) / (hi - theta)).ln(),
-                lo < theta && theta < hi,
-            ),
+            Self::Logit(lo, hi) => (((theta - lo) / (hi - theta)).ln(), lo < theta && theta < hi),
         };
         (inside && u.is_finite()).then_some(u)
     }
@@ -88,7 +85,11 @@ impl<S: Scalar> Coordinate<S> {
                 // The distance to the nearer end is the small number, and keeps its digits.
                 let share = S::ONE / (S::ONE + u.abs().exp());
                 let distance = (hi - lo) * share;
-                let theta = if u < S::ZERO { lo + distance } else { hi - distance };
+                let theta = if u < S::ZERO {
+                    lo + distance
+                } else {
+                    hi - distance
+                };
                 theta.max(lo).min(hi)
             }
         }

@@ -1,16 +1,20 @@
 //! Trust region: the next point from what was told so far, for any number of parameters.
 
+use super::Verdict;
 use super::coordinate::Coordinate;
+use super::cursor::{Cursor, Stage};
 use super::metric;
-use super::{Cursor, Stage, Verdict};
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, all_finite, copy, dot, split_mut};
 
 /// Rows of `params` numbers beside the metric.
-pub(super) const ROWS: usize = 10;
+pub(super) const ROWS: usize = 11;
 
-fn env(name: &str, default: f64) -> f64 { std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default) }
+/// Steps from points that are not the best before the descent returns to the best.
+const STRAYS: u8 = 2;
+/// Decreases in a row, as predicted, after which the value counts as smooth.
+const SMOOTH: u8 = 3;
 
 /// Numbers that a [`View`] of this many parameters needs: eight rows and a square matrix.
 pub const fn numbers_len(params: usize) -> usize {
@@ -22,26 +26,28 @@ pub const fn numbers_len(params: usize) -> usize {
 #[derive(Debug)]
 pub struct View<'a, S> {
     pub(super) cursor: &'a mut Cursor<S>,
-    coordinates: &'a [Coordinate<S>],
+    pub(super) coordinates: &'a [Coordinate<S>],
     /// θ of the next run.
-    theta: &'a mut [S],
+    pub(super) theta: &'a mut [S],
     /// Best θ, exactly as it was run.
-    best: &'a mut [S],
+    pub(super) best: &'a mut [S],
     /// u of the best θ.
-    centre: &'a mut [S],
+    pub(super) centre: &'a mut [S],
     /// Gradient there, with respect to u.
-    slope: &'a mut [S],
+    pub(super) slope: &'a mut [S],
     /// From the centre to the next point.
-    step: &'a mut [S],
+    pub(super) step: &'a mut [S],
     /// Direction in which runs failed, while the cursor says so.
-    wall: &'a mut [S],
+    pub(super) wall: &'a mut [S],
     /// Gradient at the next point, or its difference to that at the centre.
     fresh: &'a mut [S],
-    work: &'a mut [S],
+    pub(super) work: &'a mut [S],
     /// u of the best θ, and the gradient there.
     anchor: &'a mut [S],
     kept: &'a mut [S],
-    metric: &'a mut [S],
+    /// Gradient at a point that was not better, beyond a kink.
+    pub(super) across: &'a mut [S],
+    pub(super) metric: &'a mut [S],
 }
 
 impl<'a, S: Scalar> View<'a, S> {
@@ -73,7 +79,8 @@ impl<'a, S: Scalar> View<'a, S> {
         let (wall, rows) = split_mut(rows, params);
         let (fresh, rows) = split_mut(rows, params);
         let (work, rows) = split_mut(rows, params);
-        let (anchor, kept) = split_mut(rows, params);
+        let (anchor, rows) = split_mut(rows, params);
+        let (kept, across) = split_mut(rows, params);
         Self {
             cursor,
             coordinates,
@@ -87,6 +94,7 @@ impl<'a, S: Scalar> View<'a, S> {
             work,
             anchor,
             kept,
+            across,
             metric,
         }
     }
@@ -111,14 +119,16 @@ impl<'a, S: Scalar> View<'a, S> {
             if !coordinate.is_valid() {
                 return Err(Error::Invalid(Argument::Bounds));
             }
-            *u = coordinate.of(theta).ok_or(Error::Invalid(Argument::Start))?;
+            *u = coordinate
+                .of(theta)
+                .ok_or(Error::Invalid(Argument::Start))?;
         }
         copy(self.best, self.theta);
         self.step.fill(S::ZERO);
         self.slope.fill(S::ZERO);
         self.cursor.stage = Stage::Searching;
         self.cursor.polling = true;
-        self.cursor.floor = S::from_f64(env("FLOOR", 0.25)) * self.cursor.initial;
+        self.cursor.floor = S::from_f64(0.25) * self.cursor.initial;
         Ok(())
     }
 
@@ -129,7 +139,9 @@ impl<'a, S: Scalar> View<'a, S> {
 
     /// Best θ and its value; `None` before the first run with a value and a gradient.
     pub fn best(&self) -> Option<(&[S], S)> {
-        self.cursor.has_value().then_some((&*self.best, self.cursor.value))
+        self.cursor
+            .has_value()
+            .then_some((&*self.best, self.cursor.value))
     }
 
     /// Tells the value and the gradient of the run at [`theta`](Self::theta); see [`Descent::tell`](super::Descent::tell).
@@ -152,9 +164,13 @@ impl<'a, S: Scalar> View<'a, S> {
         } else {
             let decrease = self.cursor.value - value;
             let learned = self.learn();
-            if !(decrease > S::ZERO) {
+            if decrease <= S::ZERO {
+                self.slopes(gradient);
+                if self.cursor.strays == 0 && !self.cursor.polling {
+                    copy(self.across, self.fresh);
+                    self.cursor.kinked = true;
+                }
                 if self.may_stray(-decrease) {
-                    self.slopes(gradient);
                     self.stray();
                 } else {
                     self.reject(-decrease);
@@ -180,7 +196,10 @@ impl<'a, S: Scalar> View<'a, S> {
         if !value.is_finite() {
             return Ok(self.miss(Verdict::Failed));
         }
-        if !self.cursor.has_value() || value < self.cursor.value || self.may_stray(value - self.cursor.value) {
+        if !self.cursor.has_value()
+            || value < self.cursor.value
+            || self.may_stray(value - self.cursor.value)
+        {
             return Ok(Verdict::GradientWanted);
         }
         self.cursor.count();
@@ -203,7 +222,9 @@ impl<'a, S: Scalar> View<'a, S> {
         let points = self.coordinates.iter().zip(self.theta.iter());
         let places = self.centre.iter().zip(self.step.iter());
         let outputs = self.fresh.iter_mut().zip(gradient);
-        for (((coordinate, &theta), (&u, &step)), (out, &gradient)) in points.zip(places).zip(outputs) {
+        for (((coordinate, &theta), (&u, &step)), (out, &gradient)) in
+            points.zip(places).zip(outputs)
+        {
             *out = gradient * coordinate.slope(u + step, theta);
         }
         all_finite(self.fresh)
@@ -212,7 +233,7 @@ impl<'a, S: Scalar> View<'a, S> {
     /// True if the run may go on from a point that is worse than the best by `rise`.
     fn may_stray(&self, rise: S) -> bool {
         let cursor = &*self.cursor;
-        !cursor.polling && cursor.strays < env("M", 4.0) as u8 && rise <= S::from_f64(env("DELTA", 0.5)) * cursor.value.abs()
+        !cursor.polling && cursor.strays < STRAYS && rise <= S::HALF * cursor.value.abs()
     }
 
     /// Moves the centre to a point that is not the best.
@@ -251,6 +272,7 @@ impl<'a, S: Scalar> View<'a, S> {
         self.cursor.strays = 0;
         self.cursor.misses = 0;
         self.cursor.polling = false;
+        self.cursor.kinked = false;
     }
 
     /// Learns the curvature along the step, if it is positive.
@@ -260,7 +282,8 @@ impl<'a, S: Scalar> View<'a, S> {
         }
         let curvature = dot(self.step, self.fresh);
         let fall = dot(self.step, self.slope).abs();
-        if !(curvature > S::from_f64(1e-3) * fall) {
+        let positive = curvature > S::from_f64(1e-3) * fall;
+        if !positive {
             return false;
         }
         let first = !self.cursor.learned;
@@ -276,7 +299,11 @@ impl<'a, S: Scalar> View<'a, S> {
     fn forget(&mut self) {
         let most = largest(self.slope);
         let a = self.cursor.radius / most;
-        let a = if a > S::ZERO && a.is_finite() { a } else { S::ONE };
+        let a = if a > S::ZERO && a.is_finite() {
+            a
+        } else {
+            S::ONE
+        };
         metric::reset(self.metric, self.coordinates.len(), a);
         self.cursor.learned = false;
     }
@@ -287,8 +314,12 @@ impl<'a, S: Scalar> View<'a, S> {
         let cursor = &mut *self.cursor;
         let ratio = decrease / cursor.predicted;
         let smooth = !cursor.polling && ratio > S::HALF && ratio < S::from_f64(1.5);
-        cursor.smooth = if smooth { cursor.smooth.saturating_add(1) } else { 0 };
-        if cursor.smooth >= 3 {
+        cursor.smooth = if smooth {
+            cursor.smooth.saturating_add(1)
+        } else {
+            0
+        };
+        if cursor.smooth >= SMOOTH {
             cursor.floor = cursor.least;
         }
         let whole = length >= S::from_f64(0.8) * cursor.radius;
@@ -325,7 +356,7 @@ impl<'a, S: Scalar> View<'a, S> {
 
     /// Reacts to a point that is not better than the best.
     fn shrink(&mut self, share: S) {
-        let lines = self.lines();
+        let polls = self.polls();
         let cursor = &mut *self.cursor;
         cursor.smooth = 0;
         if cursor.strays > 0 {
@@ -336,7 +367,7 @@ impl<'a, S: Scalar> View<'a, S> {
             cursor.walled = false;
         } else {
             cursor.misses = cursor.misses.saturating_add(1);
-            if cursor.misses >= lines.saturating_mul(2) {
+            if cursor.misses >= polls {
                 // All directions were tried.
                 cursor.misses = 0;
                 if cursor.has_value() {
@@ -353,11 +384,15 @@ impl<'a, S: Scalar> View<'a, S> {
         }
     }
 
-    /// Lines through the centre along which points are tried after failures. With a gradient, one less than coordinates: they
-    /// are across the gradient.
-    fn lines(&self) -> usize {
-        let spare = usize::from(self.cursor.has_value());
-        self.coordinates.len().saturating_sub(spare)
+    /// Number of points around the centre: one along a kink, if there is one, and two on each of P − 1 lines across the gradient.
+    /// Without a gradient, two on each of P axes.
+    fn polls(&self) -> usize {
+        let (spare, kink) = match self.cursor.has_value() {
+            true => (1, usize::from(self.cursor.kinked)),
+            false => (0, 0),
+        };
+        let lines = self.coordinates.len().saturating_sub(spare);
+        lines.saturating_mul(2).saturating_add(kink)
     }
 
     /// After a step that succeeded beside one that failed: the wall faces the part of the latter across the former.
@@ -384,7 +419,8 @@ impl<'a, S: Scalar> View<'a, S> {
     }
 
     fn is_short(&self) -> bool {
-        largest(self.step) < self.cursor.floor || self.theta.iter().zip(self.best.iter()).all(|(a, b)| a == b)
+        largest(self.step) < self.cursor.floor
+            || self.theta.iter().zip(self.best.iter()).all(|(a, b)| a == b)
     }
 
     /// Decides what follows a short step.
@@ -392,20 +428,24 @@ impl<'a, S: Scalar> View<'a, S> {
         if self.cursor.strays > 0 {
             return self.go_back();
         }
+        let polls = self.polls();
         let cursor = &mut *self.cursor;
+        let (quarter, four) = (S::from_f64(0.25), S::from_f64(4.0));
+        let gained = cursor.mark - cursor.value > S::from_f64(0.01) * cursor.value.abs();
         if cursor.walled {
             // The best point along the wall: test whether the wall is still there.
             cursor.walled = false;
-            cursor.radius = cursor.radius.max(S::from_f64(4.0) * cursor.floor);
-        } else if cursor.floor > cursor.least {
+            cursor.radius = cursor.radius.max(four * cursor.floor);
+        } else if cursor.floor > cursor.least && polls > 0 {
             cursor.polling = true;
             cursor.misses = 0;
-            cursor.radius = S::from_f64(4.0) * cursor.floor;
-        } else if cursor.smooth < 3 && cursor.mark - cursor.value > S::from_f64(env("GAIN", 0.01)) * cursor.value.abs() {
+            cursor.radius = four * cursor.floor;
+        } else if cursor.smooth < SMOOTH && gained {
+            // Once more from coarse to fine.
             cursor.mark = cursor.value;
             cursor.rounds = cursor.rounds.wrapping_add(1);
             cursor.radius = cursor.initial;
-            cursor.floor = S::from_f64(0.25) * cursor.initial;
+            cursor.floor = quarter * cursor.initial;
         } else {
             cursor.stage = Stage::Finished;
             return;
@@ -424,18 +464,12 @@ impl<'a, S: Scalar> View<'a, S> {
         }
         self.place();
         let mut fall = -dot(self.step, self.slope);
-        if !self.cursor.polling && !(fall > S::ZERO) {
+        if !self.cursor.polling && (fall <= S::ZERO || fall.is_nan()) {
             self.forget();
             self.cursor.walled = false;
             part = self.follow();
             self.place();
             fall = -dot(self.step, self.slope);
-        }
-        if self.cursor.strays > 0 && env("LONG", 0.0) > 0.0 {
-            if env("LONG", 0.0) == 2.0 { for (x, g) in self.step.iter_mut().zip(self.slope.iter()) { *x = -*g; } }
-            let l = largest(self.step);
-            for x in self.step.iter_mut() { *x *= self.cursor.radius / l; }
-            self.place();
         }
         self.cursor.predicted = fall * (S::ONE - S::HALF * part);
     }
@@ -447,85 +481,6 @@ impl<'a, S: Scalar> View<'a, S> {
             _ => Stage::Finished,
         };
         copy(self.theta, self.best);
-    }
-
-    /// Step of the model, −Hg, scaled to the radius; returns the factor.
-    fn follow(&mut self) -> S {
-        let bounds = self.coordinates.iter().zip(self.centre.iter());
-        for ((out, &slope), (coordinate, &u)) in self.work.iter_mut().zip(self.slope.iter()).zip(bounds) {
-            let (lo, hi) = coordinate.limits();
-            // A bound holds the parameter.
-            let held = (u <= lo && slope > S::ZERO) || (u >= hi && slope < S::ZERO);
-            *out = if held { S::ZERO } else { -slope };
-        }
-        metric::apply(self.metric, self.work, self.step);
-        for (step, &work) in self.step.iter_mut().zip(self.work.iter()) {
-            if work == S::ZERO {
-                *step = S::ZERO;
-            }
-        }
-        if self.cursor.walled {
-            let outward = dot(self.step, self.wall);
-            if outward > S::ZERO {
-                let share = outward / dot(self.wall, self.wall);
-                add_scaled(self.step, -share, self.wall);
-            }
-        }
-        let length = largest(self.step);
-        let part = (self.cursor.radius / length).min(S::ONE);
-        for step in self.step.iter_mut() {
-            *step *= part;
-        }
-        part
-    }
-
-    /// Step to a point beside the centre: along a coordinate, without its part along the gradient, and downhill by some of it.
-    fn poll(&mut self) {
-        let number = self.cursor.misses;
-        let most = largest(self.slope);
-        let steepest = self.slope.iter().position(|s| s.abs() == most);
-        let mut line = number / 2;
-        if let Some(steepest) = steepest
-            && self.cursor.has_value()
-            && line >= steepest
-        {
-            line += 1;
-        }
-        let sign = if number % 2 == 0 { S::ONE } else { -S::ONE };
-        for (out, &slope) in self.work.iter_mut().zip(self.slope.iter()) {
-            *out = if most > S::ZERO { slope / most } else { S::ZERO };
-        }
-        let square = dot(self.work, self.work);
-        let along = self.work.get(line).copied().unwrap_or(S::ZERO);
-        let across = if square > S::ZERO { along / square } else { S::ZERO };
-        for (i, (step, &g)) in self.step.iter_mut().zip(self.work.iter()).enumerate() {
-            let axis = if i == line { S::ONE } else { S::ZERO };
-            *step = axis - across * g;
-        }
-        let downhill = S::from_f64(if self.cursor.rounds % 2 == 0 { env("DH", 0.3) } else { env("DH2", 0.6) });
-        let length = largest(self.step);
-        for (step, &g) in self.step.iter_mut().zip(self.work.iter()) {
-            *step = sign * *step / length - downhill * g;
-        }
-        let length = largest(self.step);
-        for step in self.step.iter_mut() {
-            *step *= self.cursor.radius / length;
-        }
-    }
-
-    /// θ at the end of the step, within the limits; a coordinate that would not be finite does not move.
-    fn place(&mut self) {
-        let places = self.coordinates.iter().zip(self.centre.iter());
-        let outputs = self.theta.iter_mut().zip(self.best.iter());
-        for (((coordinate, &centre), (theta, &best)), step) in places.zip(outputs).zip(self.step.iter_mut()) {
-            let (lo, hi) = coordinate.limits();
-            let u = (centre + *step).max(lo).min(hi);
-            *theta = coordinate.theta(u);
-            *step = u - centre;
-            if !theta.is_finite() || !step.is_finite() || *step == S::ZERO {
-                (*theta, *step) = (if self.cursor.strays > 0 { coordinate.theta(centre) } else { best }, S::ZERO);
-            }
-        }
     }
 }
 
