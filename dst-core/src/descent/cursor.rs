@@ -40,6 +40,8 @@ pub struct Cursor<S> {
     pub(super) misses: usize,
     /// Steps made from points that are not the best.
     pub(super) strays: u8,
+    /// Rounds in a row that gained little.
+    pub(super) idle: u8,
     /// Descents of the floor.
     pub(super) rounds: u8,
     /// Decreases in a row that were as predicted.
@@ -77,6 +79,7 @@ impl<S: Scalar> Cursor<S> {
             runs: 0,
             misses: 0,
             strays: 0,
+            idle: 0,
             rounds: 0,
             smooth: 0,
             stage: Stage::Fresh,

@@ -29,14 +29,14 @@
 //! 2. The step is s = −Hg, shortened to |sᵢ| ≤ r. H is the BFGS approximation of the inverse second derivative.
 //! 3. T smaller: the point is accepted. r doubles if the decrease was as predicted, and halves if it was far less.
 //! 4. T larger: r shrinks to the minimum of the parabola through both values. But a stopping time jumps, where an oscillation
-//!    enters or leaves the band, and the best point may lie beyond a jump. So if T rose by less than half, up to two further steps
+//!    enters or leaves the band, and the best point may lie beyond a jump. So if T rose by less than half, up to four further steps
 //!    are made from there before the descent returns to the best point (the watchdog technique of Chamberlain et al., 1982).
 //! 5. A run that failed halves r. Its θ is beyond the edge of stability, about which no gradient tells.
 //! 6. When r falls below a floor, the descent looks along the edge instead of approaching it further: first against the shortest
 //!    convex combination of the gradients on both sides of a kink, then to both sides across the gradient, with a part downhill. After
 //!    a success, later steps leave out the direction that had failed. If nothing succeeds, the floor falls to a quarter.
-//! 7. The floor reaches [`least_radius`](Descent::least_radius) from coarse to fine, and at once if T behaves smoothly. If this gained more than 1 %, it is
-//!    repeated; otherwise the descent is finished.
+//! 7. The floor reaches [`least_radius`](Descent::least_radius) from coarse to fine, and at once if T behaves smoothly. This is
+//!    repeated with other lengths and angles until two rounds in a row gained less than 1 %.
 //!
 //! Bounds are kept by projection ([`Coordinate::Between`]): a smooth map has slope zero at its end, and an optimum at a bound would never be
 //! reached. Where the optimum is close to an end but not at it, as a momentum of 0.98, [`Coordinate::Logit`] resolves the end.

@@ -12,7 +12,9 @@ use crate::slices::{add_scaled, all_finite, copy, dot, split_mut};
 pub(super) const ROWS: usize = 11;
 
 /// Steps from points that are not the best before the descent returns to the best.
-const STRAYS: u8 = 2;
+const STRAYS: u8 = 4;
+/// Rounds in a row with little gain after which the descent is finished.
+const IDLE: u8 = 2;
 /// Decreases in a row, as predicted, after which the value counts as smooth.
 const SMOOTH: u8 = 3;
 
@@ -428,10 +430,17 @@ impl<'a, S: Scalar> View<'a, S> {
         if self.cursor.strays > 0 {
             return self.go_back();
         }
-        let polls = self.polls();
+        let (polls, steepest) = (self.polls(), largest(self.slope));
         let cursor = &mut *self.cursor;
+        // The minimum of a smooth function, not the edge of a jump: the slope is nearly zero.
+        let flat = steepest * cursor.initial <= S::from_f64(0.01) * cursor.value.abs();
         let (quarter, four) = (S::from_f64(0.25), S::from_f64(4.0));
         let gained = cursor.mark - cursor.value > S::from_f64(0.01) * cursor.value.abs();
+        let idle = if gained {
+            0
+        } else {
+            cursor.idle.saturating_add(1)
+        };
         if cursor.walled {
             // The best point along the wall: test whether the wall is still there.
             cursor.walled = false;
@@ -440,12 +449,18 @@ impl<'a, S: Scalar> View<'a, S> {
             cursor.polling = true;
             cursor.misses = 0;
             cursor.radius = four * cursor.floor;
-        } else if cursor.smooth < SMOOTH && gained {
-            // Once more from coarse to fine.
+        } else if !(cursor.smooth >= SMOOTH && flat) && idle < IDLE {
+            // Once more from coarse to fine, with other lengths and angles: a jump may have hidden a way.
+            cursor.idle = idle;
             cursor.mark = cursor.value;
             cursor.rounds = cursor.rounds.wrapping_add(1);
-            cursor.radius = cursor.initial;
-            cursor.floor = quarter * cursor.initial;
+            let factor = match cursor.rounds % 3 {
+                0 => 1.0,
+                1 => 0.6,
+                _ => 1.6,
+            };
+            cursor.radius = S::from_f64(factor) * cursor.initial;
+            cursor.floor = quarter * cursor.radius;
         } else {
             cursor.stage = Stage::Finished;
             return;

@@ -79,10 +79,10 @@ impl<S: Scalar> View<'_, S> {
             let axis = if i == line { S::ONE } else { S::ZERO };
             *step = axis - across * g;
         }
-        let downhill = S::from_f64(if self.cursor.rounds.is_multiple_of(2) {
-            0.3
-        } else {
-            0.1
+        let downhill = S::from_f64(match self.cursor.rounds % 3 {
+            0 => 0.3,
+            1 => 0.1,
+            _ => 0.6,
         });
         let length = largest(self.step);
         for (step, &g) in self.step.iter_mut().zip(self.work.iter()) {
