@@ -97,6 +97,7 @@ fn smooth_functions_take_few_runs() {
             valley,
         );
         assert!(found.value < 1.001 && found.runs <= 70, "{found:?}");
+        assert!(found.gradients == found.runs || lazy, "{found:?}");
         let start = [0.2_f64.exp(), (-1.0_f64).exp()];
         let found = descend(Descent::new(start, [Log; 2]), lazy, 1.01, in_logarithms);
         assert!(found.value < 1.001 && found.runs <= 50, "{found:?}");
@@ -254,7 +255,7 @@ fn cliffs_are_followed_to_the_constrained_optimum() {
         run,
     );
     assert!(
-        found.value < 5.5625 * 1.01 && found.runs <= 160,
+        found.value < 5.5625 * 1.01 && found.runs <= 180,
         "{found:?}"
     );
 }
