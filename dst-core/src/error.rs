@@ -39,7 +39,7 @@ pub enum Argument {
     Model,
     /// The tolerances of a quadratic program.
     Tolerance,
-    /// The gradient told to a descent.
+    /// The gradient given to a descent.
     Gradient,
     /// The start of a descent, which must be in the range of its coordinates.
     Start,

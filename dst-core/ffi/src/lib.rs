@@ -10,6 +10,7 @@
 //! | `object` | layout of a workspace: seal, copies of the arguments, cursor, marks, numbers |
 //! | `run`, `method` | a run with its gradients |
 //! | `ola`, `window` | the adaptive methods |
+//! | `descent` | the descent |
 //! | `exports` | every `dst_*_f32` and `dst_*_f64`, from one macro |
 //!
 //! # Soundness of `unsafe`
@@ -25,6 +26,7 @@
 
 mod arguments;
 mod callbacks;
+mod descent;
 #[allow(rustdoc::broken_intra_doc_links)] // written for the header, where [n] is a length
 mod exports;
 mod method;
@@ -36,6 +38,7 @@ mod status;
 mod types;
 mod window;
 
+pub use descent::Descent;
 pub use exports::*;
 pub use ola::Ola;
 pub use run::Run;

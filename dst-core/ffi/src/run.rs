@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 use core::marker::PhantomData;
 
-use dst_core::checkpoint::Slots;
+use dst_core::checkpoint::{Mark, Slots};
 use dst_core::solve::{Borrowed, Cursor, StopTime};
 use dst_core::{Crossing, Error, Gradient, Integrator, Plan, Progress, Scalar, Status};
 
@@ -45,6 +45,8 @@ impl<S: Scalar> Kind for Run<S> {
     type Given = Problem<S>;
     type Options = Options<S>;
     type Cursor = Cursor<S>;
+    type Mark = Mark;
+    const EMPTY: Mark = Mark::EMPTY;
 
     fn needs(problem: &Problem<S>, options: &Options<S>) -> Outcome<(usize, usize)> {
         lengths(problem, options)?

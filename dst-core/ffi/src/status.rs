@@ -83,6 +83,8 @@ statuses! {
     DST_ERROR_FLAT_CROSSING = 27, c"no gradient: the criterion is flat where it crosses epsilon";
     /// Any other error: a defect of this library.
     DST_ERROR_INTERNAL = 28, c"internal error of dst";
+    /// A coordinate or a radius of a descent is out of range, or theta is not in the range of its coordinate.
+    DST_ERROR_COORDINATE = 29, c"a coordinate is invalid: scale > 0, lower < upper, theta in its range, 0 < least_radius <= radius";
 }
 
 /// Result of an operation: a value, or the status to return.
@@ -106,6 +108,7 @@ impl From<Error> for dst_status {
                 Argument::Epsilon => Self::DST_ERROR_EPSILON,
                 Argument::StartTime => Self::DST_ERROR_START_TIME,
                 Argument::TimeWeight => Self::DST_ERROR_WEIGHT,
+                Argument::Bounds | Argument::Start | Argument::Radius => Self::DST_ERROR_COORDINATE,
                 Argument::Hyperparameter => Self::DST_ERROR_HYPERPARAMETER,
                 _ => Self::DST_ERROR_INTERNAL,
             },

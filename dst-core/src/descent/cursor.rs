@@ -6,7 +6,7 @@ use crate::scalar::Scalar;
 /// Part of the descent that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Nothing checked, nothing told.
+    /// Nothing checked, no run made.
     Fresh,
     /// No value yet: points around the start are tried.
     Searching,

@@ -1,4 +1,4 @@
-//! Trust region: the next point from what was told so far, for any number of parameters.
+//! Trust region: the next point from the runs so far, for any number of parameters.
 
 use super::Verdict;
 use super::coordinate::Coordinate;

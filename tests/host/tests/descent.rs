@@ -1,4 +1,4 @@
-//! The descent on functions with known minima, on stopping times, at cliffs, and with anything that may be told.
+//! The descent on functions with known minima, on stopping times, at cliffs, and with any messages.
 
 use dst_core::descent::{Coordinate, Cursor, Descent, Verdict, View, numbers_len};
 use dst_core::methods::HeavyBall;
@@ -451,7 +451,7 @@ macro_rules! never_lost {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever is told, the best is the least value told, θ is finite and within its bounds, and there is an end.
+    /// Whatever the messages, the best is the least value with a gradient, θ is finite and within its bounds, and there is an end.
     #[test]
     fn the_best_is_never_lost(messages in prop::collection::vec(message(), 1..40), limit in 1_usize..200) {
         never_lost!(f64, messages, limit);
