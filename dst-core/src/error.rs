@@ -41,6 +41,12 @@ pub enum Argument {
     Tolerance,
     /// The trace of a formula or an objective.
     Trace,
+    /// The gradient given to a descent.
+    Gradient,
+    /// The start of a descent, which must be in the range of its coordinates.
+    Start,
+    /// The radius of a trust region.
+    Radius,
 }
 
 impl Argument {
@@ -62,6 +68,9 @@ impl Argument {
             Self::Model => "the data of the quadratic program",
             Self::Tolerance => "the tolerances of the quadratic program",
             Self::Trace => "the trace of the formula (`with_trace`)",
+            Self::Gradient => "the gradient",
+            Self::Start => "the start of the descent",
+            Self::Radius => "the radius",
         }
     }
 }
@@ -157,6 +166,12 @@ impl fmt::Display for Error {
             ),
             Self::Invalid(Argument::Tolerance) => {
                 f.write_str("the tolerances of the quadratic program must be positive and finite")
+            }
+            Self::Invalid(Argument::Start) => f.write_str(
+                "the start must be in the range of its coordinates: positive for Log, within the bounds for Between and Logit",
+            ),
+            Self::Invalid(Argument::Radius) => {
+                f.write_str("radii must be positive and finite, the least not above the first")
             }
             Self::Invalid(argument) => write!(f, "{} must be finite", argument.name()),
             Self::NoSlots => {

@@ -65,6 +65,7 @@
 //! checkpoint/  choice of the states to keep: binomial, schedule, reversal; their storage: store
 //! methods/     systems over an objective: gradient flow, preconditioned, momentum, Adam, projected, decrease
 //! adapt/       learning rates adapted while an optimiser runs: Adam-OLA, G-OLA, N-OLA
+//! descent/     descent on a stopping time, ask and tell: coordinate, metric (BFGS), region, steps
 //! mpc/         a model predictive controller whose solver stops at a deadline
 //! ```
 //!
@@ -75,7 +76,7 @@
 //! Integrators: [`Euler`] [`Heun`] [`Rk4`] [`SymplecticEuler`] [`Map`] [`Integrator`].
 //! Systems: [`System`] [`Point`] [`Reading`] [`Seed`] [`Bar`] [`Direction`] [`Dims`] [`Cost`] [`Formula`] [`formula!`] [`Objective`]
 //! [`objective!`] [`Optimality`].
-//! Modules: [`adapt`] [`checkpoint`] `fixed` [`methods`] [`mpc`] [`solve`] [`system`].
+//! Modules: [`adapt`] [`checkpoint`] [`descent`] `fixed` [`methods`] [`mpc`] [`solve`] [`system`].
 //!
 //! # Good to know
 //!
@@ -119,6 +120,7 @@ extern crate std;
 #[cfg(feature = "libm")]
 pub mod adapt;
 pub mod checkpoint;
+pub mod descent;
 mod error;
 #[cfg(any(doc, doctest))]
 pub mod guide;

@@ -29,37 +29,48 @@ static int pullback(void *user, const float *theta, const float *x, float t, con
 
 int main(void)
 {
-    static uint64_t workspace[256]; /* 64-bit words are aligned for everything */
+    static uint64_t workspace[256], tuning[64]; /* 64-bit words are aligned for everything */
     dst_problem_f32 problem = { .state_dim = 2, .param_dim = 2, .rate = rate, .pullback = pullback };
     dst_options_f32 options = dst_options_default_f32(0.01f, 1e-3f); /* step size, epsilon */
     options.max_steps = 3000;   /* over 30 s */
     options.staying = SIZE_MAX; /* the last time that epsilon is crossed counts, not the first */
-    float theta[2] = { 4.0f, 0.5f }, x0[2] = { 1.0f, 0.0f }, gradient[2];
+
+    /* The gains may be changed within these bounds. */
+    dst_coordinate_f32 gains[2] = { { .kind = DST_BETWEEN, .lower = 1.0f, .upper = 8.0f },
+                                    { .kind = DST_BETWEEN, .lower = 0.1f, .upper = 6.0f } };
+    dst_descent_options_f32 limits = dst_descent_options_default_f32(2, gains);
+    limits.max_runs = 40;
+    float start[2] = { 4.0f, 0.5f }, x0[2] = { 1.0f, 0.0f }, gradient[2];
+    dst_descent_f32 *descent;
+    dst_descent_state_f32 now;
     dst_result_f32 result = { .theta_gradient = gradient };
     dst_mismatch wrong;
+    int32_t verdict;
 
     if (dst_workspace_size_f32(&problem, &options) > sizeof workspace)
         return 1;
-    if (dst_check_f32(&problem, &options, theta, x0, workspace, sizeof workspace, &wrong) == DST_WRONG_DERIVATIVE) {
+    if (dst_check_f32(&problem, &options, start, x0, workspace, sizeof workspace, &wrong) == DST_WRONG_DERIVATIVE) {
         char text[160]; /* names the callback and the entry that is wrong */
         dst_mismatch_message(&wrong, text, sizeof text);
         puts(text);
         return 1;
     }
-    for (int round = 0; round <= 40; round++) {
-        dst_status status = dst_sensitivity_f32(&problem, &options, theta, x0, NULL, workspace, sizeof workspace,
-                                                &result);
-        if (status != DST_OK) {
-            printf("%s\n", dst_status_message(status));
-            return 1;
+    dst_status status = dst_descent_init_f32(&limits, start, tuning, sizeof tuning, &descent);
+    while (status == DST_OK && (status = dst_descent_read_f32(descent, &now)) == DST_OK && !now.finished) {
+        status = dst_sensitivity_f32(&problem, &options, now.theta, x0, NULL, workspace, sizeof workspace, &result);
+        if (status == DST_OK) {
+            float k = now.theta[0], d = now.theta[1];
+            status = dst_descent_tell_f32(descent, result.time, gradient, &verdict);
+            if (status == DST_OK && verdict == DST_ACCEPTED)
+                printf("run %2u: k = %.2f, d = %.2f settles after %.2f s\n", (unsigned)now.runs + 1, (double)k,
+                       (double)d, (double)result.time);
+        } else if (status == DST_ERROR_NOT_STOPPED) { /* these gains do not settle; the best ones are kept */
+            status = dst_descent_tell_failed_f32(descent, &verdict);
         }
-        if (round % 8 == 0)
-            printf("k = %.2f, d = %.2f: settles after %.2f s, dT/dk = %+.2f, dT/dd = %+.2f\n", (double)theta[0],
-                   (double)theta[1], (double)result.time, (double)gradient[0], (double)gradient[1]);
-        for (int i = 0; i < 2; i++) { /* downhill, by at most 0.1 */
-            float change = -0.05f * gradient[i];
-            theta[i] += change > 0.1f ? 0.1f : change < -0.1f ? -0.1f : change;
-        }
+    }
+    if (status != DST_OK) {
+        printf("%s\n", dst_status_message(status));
+        return 1;
     }
     return 0;
 }

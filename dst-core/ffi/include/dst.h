@@ -41,6 +41,9 @@
  * FIRST PASSAGE OR SETTLING: by default a run stops at the first J <= epsilon, whatever J does later. An oscillating loop
  * passes its target long before it settles: set `staying` in dst_options for the settling time.
  *
+ * DESCENT: dst_descent_init, then until dst_descent_read reports the end: a run at its theta, and dst_descent_tell with the
+ * time and the gradient, or dst_descent_tell_failed if the run did not stop. The best theta is never lost.
+ *
  * ONLINE ADAPTATION: dst_ola (Adam with an adapted learning rate) and dst_window (the same with the exact sensitivity
  * of each window).
  *
@@ -137,6 +140,8 @@ enum dst_status
     DST_WRONG_DERIVATIVE = 28,
     // Any other error: a defect of this library.
     DST_ERROR_INTERNAL = 29,
+    // A coordinate or a radius of a descent is out of range, or theta is not in the range of its coordinate.
+    DST_ERROR_COORDINATE = 30,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -365,6 +370,60 @@ typedef enum dst_check_kind dst_check_kind;
 typedef int32_t dst_check_kind;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
+
+// Coordinate of a parameter in a descent: for the field `kind` of dst_coordinate.
+enum dst_coordinate_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // Any real number; `scale` is its typical size.
+    DST_FREE = 0,
+    // Closed interval from `lower` to `upper`, whose ends may be reached.
+    DST_BETWEEN = 1,
+    // Positive number; steps are factors.
+    DST_LOG = 2,
+    // Open interval from `lower` to `upper`; near an end steps are factors of the distance to it.
+    DST_LOGIT = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_coordinate_kind dst_coordinate_kind;
+#else
+typedef int32_t dst_coordinate_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Answer of a descent to a run.
+enum dst_verdict
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // The value is the least so far, and its theta is the best.
+    DST_ACCEPTED = 0,
+    // The value is not less than the least so far.
+    DST_REJECTED = 1,
+    // The run failed, or a number was infinite or NaN.
+    DST_FAILED = 2,
+    // Answer to a value alone: call dst_descent_tell with the same value and its gradient. Nothing was changed.
+    DST_GRADIENT_WANTED = 3,
+    // The descent had finished before. Nothing was changed.
+    DST_FINISHED = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_verdict dst_verdict;
+#else
+typedef int32_t dst_verdict;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Descent in its workspace. The handle is the address of the workspace.
+typedef struct dst_descent_f32 dst_descent_f32;
+
+// Descent in its workspace. The handle is the address of the workspace.
+typedef struct dst_descent_f64 dst_descent_f64;
 
 // Adaptive run in its workspace. The handle is the address of the workspace.
 typedef struct dst_ola_f32 dst_ola_f32;
@@ -642,6 +701,46 @@ typedef struct dst_window_report_f32 {
     float sensitivity;
 } dst_window_report_f32;
 
+// Coordinate of one parameter, in which a descent measures its steps.
+typedef struct dst_coordinate_f32 {
+    // A dst_coordinate_kind.
+    int32_t kind;
+    // For DST_FREE: typical size of the parameter, positive.
+    float scale;
+    // For DST_BETWEEN and DST_LOGIT.
+    float lower;
+    // For DST_BETWEEN and DST_LOGIT.
+    float upper;
+} dst_coordinate_f32;
+
+// Options of a descent; start from dst_descent_options_default.
+typedef struct dst_descent_options_f32 {
+    // Number of parameters.
+    size_t param_dim;
+    // Coordinates [param_dim]; copied by dst_descent_init.
+    const struct dst_coordinate_f32 *coordinates;
+    // Limit of the runs.
+    size_t max_runs;
+    // Length of the first step in the coordinates: 0.25. In DST_LOG this is a factor of 1.28.
+    float radius;
+    // Length below which the descent is finished.
+    float least_radius;
+} dst_descent_options_f32;
+
+// State of a descent. The vectors lie in the workspace and are valid until the next call on it.
+typedef struct dst_descent_state_f32 {
+    // theta of the next run [param_dim]; after the end, the best.
+    const float *theta;
+    // Best theta [param_dim]; NULL before the first run with a value and a gradient.
+    const float *best;
+    // Value of the best theta; NaN if `best` is NULL.
+    float value;
+    // Number of runs so far.
+    size_t runs;
+    // 1 if the descent is over, otherwise 0.
+    int finished;
+} dst_descent_state_f32;
+
 // Options of a run. Start from dst_options_default_f32 (or _f64) and change fields as needed.
 typedef struct dst_options_f64 {
     // Step size h > 0; with DST_MAP, 1.
@@ -872,6 +971,46 @@ typedef struct dst_window_report_f64 {
     double sensitivity;
 } dst_window_report_f64;
 
+// Coordinate of one parameter, in which a descent measures its steps.
+typedef struct dst_coordinate_f64 {
+    // A dst_coordinate_kind.
+    int32_t kind;
+    // For DST_FREE: typical size of the parameter, positive.
+    double scale;
+    // For DST_BETWEEN and DST_LOGIT.
+    double lower;
+    // For DST_BETWEEN and DST_LOGIT.
+    double upper;
+} dst_coordinate_f64;
+
+// Options of a descent; start from dst_descent_options_default.
+typedef struct dst_descent_options_f64 {
+    // Number of parameters.
+    size_t param_dim;
+    // Coordinates [param_dim]; copied by dst_descent_init.
+    const struct dst_coordinate_f64 *coordinates;
+    // Limit of the runs.
+    size_t max_runs;
+    // Length of the first step in the coordinates: 0.25. In DST_LOG this is a factor of 1.28.
+    double radius;
+    // Length below which the descent is finished.
+    double least_radius;
+} dst_descent_options_f64;
+
+// State of a descent. The vectors lie in the workspace and are valid until the next call on it.
+typedef struct dst_descent_state_f64 {
+    // theta of the next run [param_dim]; after the end, the best.
+    const double *theta;
+    // Best theta [param_dim]; NULL before the first run with a value and a gradient.
+    const double *best;
+    // Value of the best theta; NaN if `best` is NULL.
+    double value;
+    // Number of runs so far.
+    size_t runs;
+    // 1 if the descent is over, otherwise 0.
+    int finished;
+} dst_descent_state_f64;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1025,6 +1164,43 @@ dst_status dst_window_advance_f32(struct dst_window_f32 *window,
 // Writes the state of the windowed run to *state.
 dst_status dst_window_read_f32(struct dst_window_f32 *window, struct dst_ola_state_f32 *state);
 
+// Default options of a descent over `param_dim` parameters with these coordinates [param_dim]: at most 1000 runs.
+struct dst_descent_options_f32 dst_descent_options_default_f32(size_t param_dim,
+                                                               const struct dst_coordinate_f32 *coordinates);
+
+// Returns the workspace size in bytes for dst_descent_init, or 0 if the options are invalid.
+size_t dst_descent_workspace_size_f32(const struct dst_descent_options_f32 *options);
+
+// Prepares a descent from theta [param_dim] and writes its handle to *descent. The rules for the workspace are those
+// of dst_run_init. Then, until `finished` of dst_descent_read: run with `theta` of dst_descent_read, and call
+// dst_descent_tell with the stopping time and its gradient, or dst_descent_tell_failed if the run has none.
+dst_status dst_descent_init_f32(const struct dst_descent_options_f32 *options,
+                                const float *theta,
+                                void *workspace,
+                                size_t workspace_size,
+                                struct dst_descent_f32 **descent);
+
+// Writes the next theta, the best theta and the progress to *state.
+dst_status dst_descent_read_f32(struct dst_descent_f32 *descent, struct dst_descent_state_f32 *state);
+
+// Takes the value of the run at the next theta and its gradient [param_dim] with respect to theta, and writes a
+// dst_verdict to *verdict. A number that is infinite or NaN counts as a failed run.
+dst_status dst_descent_tell_f32(struct dst_descent_f32 *descent,
+                                float value,
+                                const float *gradient,
+                                int32_t *verdict);
+
+// Takes the value alone: DST_GRADIENT_WANTED asks for dst_descent_tell with the same value; otherwise the run is
+// judged, and the cost of its gradient saved.
+dst_status dst_descent_tell_value_f32(struct dst_descent_f32 *descent,
+                                      float value,
+                                      int32_t *verdict);
+
+// Reports that the run at the next theta has no value or no gradient: it did not stop, was not finite, or crossed
+// epsilon too flatly. The best theta is kept, and the next one is closer to it or in another direction.
+dst_status dst_descent_tell_failed_f32(struct dst_descent_f32 *descent,
+                                       int32_t *verdict);
+
 // Default options for this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million
 // steps.
 struct dst_options_f64 dst_options_default_f64(double step,
@@ -1161,6 +1337,43 @@ dst_status dst_window_advance_f64(struct dst_window_f64 *window,
 
 // Writes the state of the windowed run to *state.
 dst_status dst_window_read_f64(struct dst_window_f64 *window, struct dst_ola_state_f64 *state);
+
+// Default options of a descent over `param_dim` parameters with these coordinates [param_dim]: at most 1000 runs.
+struct dst_descent_options_f64 dst_descent_options_default_f64(size_t param_dim,
+                                                               const struct dst_coordinate_f64 *coordinates);
+
+// Returns the workspace size in bytes for dst_descent_init, or 0 if the options are invalid.
+size_t dst_descent_workspace_size_f64(const struct dst_descent_options_f64 *options);
+
+// Prepares a descent from theta [param_dim] and writes its handle to *descent. The rules for the workspace are those
+// of dst_run_init. Then, until `finished` of dst_descent_read: run with `theta` of dst_descent_read, and call
+// dst_descent_tell with the stopping time and its gradient, or dst_descent_tell_failed if the run has none.
+dst_status dst_descent_init_f64(const struct dst_descent_options_f64 *options,
+                                const double *theta,
+                                void *workspace,
+                                size_t workspace_size,
+                                struct dst_descent_f64 **descent);
+
+// Writes the next theta, the best theta and the progress to *state.
+dst_status dst_descent_read_f64(struct dst_descent_f64 *descent, struct dst_descent_state_f64 *state);
+
+// Takes the value of the run at the next theta and its gradient [param_dim] with respect to theta, and writes a
+// dst_verdict to *verdict. A number that is infinite or NaN counts as a failed run.
+dst_status dst_descent_tell_f64(struct dst_descent_f64 *descent,
+                                double value,
+                                const double *gradient,
+                                int32_t *verdict);
+
+// Takes the value alone: DST_GRADIENT_WANTED asks for dst_descent_tell with the same value; otherwise the run is
+// judged, and the cost of its gradient saved.
+dst_status dst_descent_tell_value_f64(struct dst_descent_f64 *descent,
+                                      double value,
+                                      int32_t *verdict);
+
+// Reports that the run at the next theta has no value or no gradient: it did not stop, was not finite, or crossed
+// epsilon too flatly. The best theta is kept, and the next one is closer to it or in another direction.
+dst_status dst_descent_tell_failed_f64(struct dst_descent_f64 *descent,
+                                       int32_t *verdict);
 
 // Returns the message of a status: never NULL, static, without a newline.
 const char *dst_status_message(int32_t status);

@@ -6,13 +6,14 @@
 use core::ffi::c_void;
 
 use crate::check;
+use crate::descent::{self, Descent};
 use crate::object;
 use crate::ola::{self, Ola};
 use crate::run::{self, Run};
 use crate::status::{dst_status, status};
 use crate::types::{
-    Iterate, Objective, OlaOptions, OlaState, Options, Problem, Seeds, Sensitivity, WindowReport,
-    dst_mismatch,
+    Coordinate, DescentOptions, DescentState, Iterate, Objective, OlaOptions, OlaState, Options,
+    Problem, Seeds, Sensitivity, WindowReport, dst_mismatch,
 };
 use crate::window::{self, Windowed};
 
@@ -49,6 +50,13 @@ macro_rules! exports {
         $window_init:ident,
         $window_advance:ident,
         $window_read:ident,
+        $descent_options_default:ident,
+        $descent_workspace_size:ident,
+        $descent_init:ident,
+        $descent_read:ident,
+        $descent_tell:ident,
+        $descent_tell_value:ident,
+        $descent_tell_failed:ident,
     ) => {
         /// Default options for this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million
         /// steps.
@@ -325,6 +333,85 @@ macro_rules! exports {
             // SAFETY: see the top of this file.
             status(unsafe { window::state(window, state) })
         }
+
+        /// Default options of a descent over `param_dim` parameters with these coordinates [param_dim]: at most 1000 runs.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $descent_options_default(
+            param_dim: usize,
+            coordinates: *const Coordinate<$S>,
+        ) -> DescentOptions<$S> {
+            DescentOptions::new(param_dim, coordinates)
+        }
+
+        /// Returns the workspace size in bytes for dst_descent_init, or 0 if the options are invalid.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $descent_workspace_size(
+            options: *const DescentOptions<$S>,
+        ) -> usize {
+            // SAFETY: see the top of this file.
+            unsafe { descent::size(options) }
+        }
+
+        /// Prepares a descent from theta [param_dim] and writes its handle to *descent. The rules for the workspace are those
+        /// of dst_run_init. Then, until `finished` of dst_descent_read: run with `theta` of dst_descent_read, and call
+        /// dst_descent_tell with the stopping time and its gradient, or dst_descent_tell_failed if the run has none.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $descent_init(
+            options: *const DescentOptions<$S>,
+            theta: *const $S,
+            workspace: *mut c_void,
+            workspace_size: usize,
+            descent: *mut *mut Descent<$S>,
+        ) -> dst_status {
+            // SAFETY: see the top of this file.
+            status(unsafe { descent::init(options, theta, workspace, workspace_size, descent) })
+        }
+
+        /// Writes the next theta, the best theta and the progress to *state.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $descent_read(
+            descent: *mut Descent<$S>,
+            state: *mut DescentState<$S>,
+        ) -> dst_status {
+            // SAFETY: see the top of this file.
+            status(unsafe { descent::read(descent, state) })
+        }
+
+        /// Takes the value of the run at the next theta and its gradient [param_dim] with respect to theta, and writes a
+        /// dst_verdict to *verdict. A number that is infinite or NaN counts as a failed run.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $descent_tell(
+            descent: *mut Descent<$S>,
+            value: $S,
+            gradient: *const $S,
+            verdict: *mut i32,
+        ) -> dst_status {
+            // SAFETY: see the top of this file.
+            status(unsafe { descent::tell(descent, value, gradient, verdict) })
+        }
+
+        /// Takes the value alone: DST_GRADIENT_WANTED asks for dst_descent_tell with the same value; otherwise the run is
+        /// judged, and the cost of its gradient saved.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $descent_tell_value(
+            descent: *mut Descent<$S>,
+            value: $S,
+            verdict: *mut i32,
+        ) -> dst_status {
+            // SAFETY: see the top of this file.
+            status(unsafe { descent::tell_value(descent, value, verdict) })
+        }
+
+        /// Reports that the run at the next theta has no value or no gradient: it did not stop, was not finite, or crossed
+        /// epsilon too flatly. The best theta is kept, and the next one is closer to it or in another direction.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $descent_tell_failed(
+            descent: *mut Descent<$S>,
+            verdict: *mut i32,
+        ) -> dst_status {
+            // SAFETY: see the top of this file.
+            status(unsafe { descent::tell_failed(descent, verdict) })
+        }
     };
 }
 
@@ -351,6 +438,13 @@ exports!(
     dst_window_init_f32,
     dst_window_advance_f32,
     dst_window_read_f32,
+    dst_descent_options_default_f32,
+    dst_descent_workspace_size_f32,
+    dst_descent_init_f32,
+    dst_descent_read_f32,
+    dst_descent_tell_f32,
+    dst_descent_tell_value_f32,
+    dst_descent_tell_failed_f32,
 );
 
 exports!(
@@ -376,4 +470,11 @@ exports!(
     dst_window_init_f64,
     dst_window_advance_f64,
     dst_window_read_f64,
+    dst_descent_options_default_f64,
+    dst_descent_workspace_size_f64,
+    dst_descent_init_f64,
+    dst_descent_read_f64,
+    dst_descent_tell_f64,
+    dst_descent_tell_value_f64,
+    dst_descent_tell_failed_f64,
 );

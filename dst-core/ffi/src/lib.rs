@@ -11,6 +11,7 @@
 //! | `run`, `method` | a run with its gradients |
 //! | `check` | the check of a problem's derivatives |
 //! | `ola`, `window` | the adaptive methods |
+//! | `descent` | the descent |
 //! | `exports` | every `dst_*_f32` and `dst_*_f64`, from one macro |
 //!
 //! # Soundness of `unsafe`
@@ -27,6 +28,7 @@
 mod arguments;
 mod callbacks;
 mod check;
+mod descent;
 #[allow(rustdoc::broken_intra_doc_links)] // written for the header, where [n] is a length
 mod exports;
 mod method;
@@ -39,6 +41,7 @@ mod types;
 mod window;
 
 pub use check::dst_mismatch_message;
+pub use descent::Descent;
 pub use exports::*;
 pub use ola::Ola;
 pub use run::Run;

@@ -1,6 +1,6 @@
-//! Objects in the caller's workspaces: a run, an adaptive run, a windowed adaptive run.
+//! Objects in the caller's workspaces: a run, an adaptive run, a windowed adaptive run, a descent.
 //!
-//! A workspace holds the object, the marks of its checkpoints, then all its numbers. The object is plain data: copies of the
+//! A workspace holds the object, the marks of its checkpoints (a descent: its coordinates), then all its numbers. The object is plain data: copies of the
 //! caller's structs and a cursor, without pointers into the workspace. Every call locates the parts from the given address, so a
 //! workspace may be moved between two calls.
 
@@ -10,7 +10,6 @@ use core::ffi::{c_int, c_void};
 use core::slice::from_raw_parts_mut;
 
 use dst_core::Scalar;
-use dst_core::checkpoint::Mark;
 
 use crate::arguments::{Span, apart, optional, present, read, vector};
 use crate::callbacks::Calls;
@@ -96,6 +95,9 @@ pub(crate) trait Kind {
     type Options: Copy;
     /// Position of the object's run.
     type Cursor;
+    /// Entry of the array between object and numbers.
+    type Mark: Copy;
+    const EMPTY: Self::Mark;
 
     /// Checks the arguments; returns the required number of marks and of numbers.
     fn needs(given: &Self::Given, options: &Self::Options) -> Outcome<(usize, usize)>;
@@ -128,7 +130,7 @@ const fn kind<K: Kind>() -> u32 {
 
 /// Alignment of every workspace of this precision.
 pub(crate) const fn align<K: Kind>() -> usize {
-    let (object, mark) = (align_of::<Object<K>>(), align_of::<Mark>());
+    let (object, mark) = (align_of::<Object<K>>(), align_of::<K::Mark>());
     if object > mark { object } else { mark }
 }
 
@@ -149,7 +151,7 @@ impl Area {
         let (marks, numbers) = K::needs(given, options)?;
         let sized = || {
             let object = Layout::new::<Object<K>>();
-            let (layout, marks_at) = object.extend(Layout::array::<Mark>(marks).ok()?).ok()?;
+            let (layout, marks_at) = object.extend(Layout::array::<K::Mark>(marks).ok()?).ok()?;
             let (layout, numbers_at) = layout.extend(Layout::array::<K::S>(numbers).ok()?).ok()?;
             Some(Self {
                 layout,
@@ -266,8 +268,8 @@ impl<K: Kind> Setup<K> {
             (&raw mut (*object).options).write(self.options);
             (&raw mut (*object).cursor).write(K::cursor(&self.options));
             for i in 0..marks {
-                let mark = workspace.byte_add(marks_at).cast::<Mark>().add(i);
-                mark.write(Mark::EMPTY);
+                let mark = workspace.byte_add(marks_at).cast::<K::Mark>().add(i);
+                mark.write(K::EMPTY);
             }
             let zeros = workspace.byte_add(numbers_at).cast::<K::S>();
             zeros.write_bytes(0, numbers);
@@ -281,7 +283,7 @@ pub(crate) struct Entered<'a, K: Kind> {
     pub(crate) calls: Calls<'a, K::Given>,
     pub(crate) options: &'a K::Options,
     pub(crate) cursor: &'a mut K::Cursor,
-    pub(crate) marks: &'a mut [Mark],
+    pub(crate) marks: &'a mut [K::Mark],
     pub(crate) numbers: &'a mut [K::S],
     /// Bytes of the workspace.
     pub(crate) span: Span,

@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use core::ptr::null;
 
 use dst_core::adapt::{AdamOla, OlaCursor, OlaStatus};
+use dst_core::checkpoint::Mark;
 use dst_core::{Error, Scalar};
 
 use crate::arguments::{Span, present};
@@ -23,6 +24,8 @@ impl<S: Scalar> Kind for Ola<S> {
     type Given = Objective<S>;
     type Options = OlaOptions<S>;
     type Cursor = OlaCursor<S>;
+    type Mark = Mark;
+    const EMPTY: Mark = Mark::EMPTY;
 
     fn needs(objective: &Objective<S>, options: &OlaOptions<S>) -> Outcome<(usize, usize)> {
         checked(objective, options)?;

@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 use core::marker::PhantomData;
 
-use dst_core::checkpoint::Slots;
+use dst_core::checkpoint::{Mark, Slots};
 use dst_core::solve::Gradient;
 use dst_core::solve::check::CheckError;
 use dst_core::solve::{Borrowed, Cursor, StopTime};
@@ -49,6 +49,8 @@ impl<S: Scalar> Kind for Run<S> {
     type Given = Problem<S>;
     type Options = Options<S>;
     type Cursor = Cursor<S>;
+    type Mark = Mark;
+    const EMPTY: Mark = Mark::EMPTY;
 
     fn needs(problem: &Problem<S>, options: &Options<S>) -> Outcome<(usize, usize)> {
         lengths(problem, options)?

@@ -85,6 +85,8 @@ statuses! {
     DST_WRONG_DERIVATIVE = 28, c"a derivative is wrong; see dst_mismatch_message";
     /// Any other error: a defect of this library.
     DST_ERROR_INTERNAL = 29, c"internal error of dst";
+    /// A coordinate or a radius of a descent is out of range, or theta is not in the range of its coordinate.
+    DST_ERROR_COORDINATE = 30, c"a coordinate is invalid: scale > 0, lower < upper, theta in its range, 0 < least_radius <= radius";
 }
 
 /// Result of an operation: a value, or the status to return.
@@ -108,6 +110,7 @@ impl From<Error> for dst_status {
                 Argument::Epsilon => Self::DST_ERROR_EPSILON,
                 Argument::StartTime => Self::DST_ERROR_START_TIME,
                 Argument::TimeWeight => Self::DST_ERROR_WEIGHT,
+                Argument::Bounds | Argument::Start | Argument::Radius => Self::DST_ERROR_COORDINATE,
                 Argument::Hyperparameter => Self::DST_ERROR_HYPERPARAMETER,
                 _ => Self::DST_ERROR_INTERNAL,
             },

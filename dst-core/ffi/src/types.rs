@@ -4,6 +4,7 @@
 use core::ffi::{c_int, c_void};
 
 use dst_core::Scalar;
+use dst_core::descent::{Coordinate as CoreCoordinate, Cursor as DescentCursor};
 
 /// Integrator for one step of the iteration: for the field `integrator`.
 #[repr(i32)]
@@ -531,4 +532,121 @@ impl<S: Scalar> OlaOptions<S> {
             tolerance: self.tolerance,
         }
     }
+}
+
+/// Coordinate of a parameter in a descent: for the field `kind` of dst_coordinate.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_coordinate_kind {
+    /// Any real number; `scale` is its typical size.
+    DST_FREE = 0,
+    /// Closed interval from `lower` to `upper`, whose ends may be reached.
+    DST_BETWEEN = 1,
+    /// Positive number; steps are factors.
+    DST_LOG = 2,
+    /// Open interval from `lower` to `upper`; near an end steps are factors of the distance to it.
+    DST_LOGIT = 3,
+}
+
+/// Answer of a descent to a run.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_verdict {
+    /// The value is the least so far, and its theta is the best.
+    DST_ACCEPTED = 0,
+    /// The value is not less than the least so far.
+    DST_REJECTED = 1,
+    /// The run failed, or a number was infinite or NaN.
+    DST_FAILED = 2,
+    /// Answer to a value alone: call dst_descent_tell with the same value and its gradient. Nothing was changed.
+    DST_GRADIENT_WANTED = 3,
+    /// The descent had finished before. Nothing was changed.
+    DST_FINISHED = 4,
+}
+
+/// Coordinate of one parameter, in which a descent measures its steps.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Coordinate<S> {
+    /// A dst_coordinate_kind.
+    pub kind: i32,
+    /// For DST_FREE: typical size of the parameter, positive.
+    pub scale: S,
+    /// For DST_BETWEEN and DST_LOGIT.
+    pub lower: S,
+    /// For DST_BETWEEN and DST_LOGIT.
+    pub upper: S,
+}
+
+impl<S: Scalar> Coordinate<S> {
+    /// The same in Rust; `None` if the kind is not in the list.
+    pub(crate) fn core(self) -> Option<CoreCoordinate<S>> {
+        const FREE: i32 = dst_coordinate_kind::DST_FREE as i32;
+        const BETWEEN: i32 = dst_coordinate_kind::DST_BETWEEN as i32;
+        const LOG: i32 = dst_coordinate_kind::DST_LOG as i32;
+        const LOGIT: i32 = dst_coordinate_kind::DST_LOGIT as i32;
+        match self.kind {
+            FREE => Some(CoreCoordinate::Free(self.scale)),
+            BETWEEN => Some(CoreCoordinate::Between(self.lower, self.upper)),
+            LOG => Some(CoreCoordinate::Log),
+            LOGIT => Some(CoreCoordinate::Logit(self.lower, self.upper)),
+            _ => None,
+        }
+    }
+}
+
+/// Options of a descent; start from dst_descent_options_default.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DescentOptions<S> {
+    /// Number of parameters.
+    pub param_dim: usize,
+    /// Coordinates [param_dim]; copied by dst_descent_init.
+    pub coordinates: *const Coordinate<S>,
+    /// Limit of the runs.
+    pub max_runs: usize,
+    /// Length of the first step in the coordinates: 0.25. In DST_LOG this is a factor of 1.28.
+    pub radius: S,
+    /// Length below which the descent is finished.
+    pub least_radius: S,
+}
+
+impl<S: Scalar> DescentOptions<S> {
+    pub(crate) fn new(param_dim: usize, coordinates: *const Coordinate<S>) -> Self {
+        Self {
+            param_dim,
+            coordinates,
+            max_runs: 1000,
+            radius: S::from_f64(0.25),
+            least_radius: S::from_f64(0.25 / 64.0),
+        }
+    }
+
+    /// Cursor of a new descent.
+    pub(crate) fn cursor(&self) -> DescentCursor<S> {
+        let cursor = DescentCursor::new().at_most(self.max_runs);
+        // Zero would stand for the default.
+        let set = |radius: S| if radius > S::ZERO { radius } else { S::NAN };
+        cursor
+            .radius(set(self.radius))
+            .least_radius(set(self.least_radius))
+    }
+}
+
+/// State of a descent. The vectors lie in the workspace and are valid until the next call on it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DescentState<S> {
+    /// theta of the next run [param_dim]; after the end, the best.
+    pub theta: *const S,
+    /// Best theta [param_dim]; NULL before the first run with a value and a gradient.
+    pub best: *const S,
+    /// Value of the best theta; NaN if `best` is NULL.
+    pub value: S,
+    /// Number of runs so far.
+    pub runs: usize,
+    /// 1 if the descent is over, otherwise 0.
+    pub finished: c_int,
 }

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::ptr::null;
 
 use dst_core::adapt::{OlaCursor, Window, WindowedOla, windowed_state_len};
-use dst_core::checkpoint::Slots;
+use dst_core::checkpoint::{Mark, Slots};
 use dst_core::solve::{Borrowed, Cursor};
 use dst_core::{Dims, Error, Scalar};
 
@@ -39,6 +39,8 @@ impl<S: Scalar> Kind for Windowed<S> {
     type Options = OlaOptions<S>;
     /// The second is that of the run in a window, and has no meaning between two calls.
     type Cursor = (OlaCursor<S>, Cursor<S>);
+    type Mark = Mark;
+    const EMPTY: Mark = Mark::EMPTY;
 
     fn needs(objective: &Objective<S>, options: &OlaOptions<S>) -> Outcome<(usize, usize)> {
         checked(objective, options)?;

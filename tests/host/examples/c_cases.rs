@@ -5,10 +5,11 @@
 //! numbers agree to rounding, and no code is shared above the engine. `cargo xtask test-c` compares them.
 
 use dst_core::adapt::{AdamOla, OlaConfig, Window, WindowedOla};
+use dst_core::solve::Gradient;
 use dst_core::system::Derived;
 use dst_core::{
-    Crossing, Error, Euler, Gradient, HeapMemory, Heun, Integrator, Map, Mode, Plan, Reading, Rk4,
-    Scalar, Seeds, SymplecticEuler, System, formula,
+    Crossing, Error, Euler, HeapMemory, Heun, Integrator, Map, Mode, Plan, Reading, Rk4, Scalar,
+    Seeds, SymplecticEuler, System, formula,
 };
 use dst_models::{BouncingBall, Decay, Figure1, Quadratic};
 

@@ -1,4 +1,4 @@
-//! Public names at the root of dst-core: at most forty, each listed in the crate's documentation.
+//! Public names at the root of dst-core: at most 41, each listed in the crate's documentation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,10 +39,10 @@ fn root_names(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn at_most_forty_root_names_all_listed() {
+fn at_most_41_root_names_all_listed() {
     let text = fs::read_to_string(core().join("lib.rs")).unwrap();
     let names = root_names(&text);
-    assert!(names.len() <= 40, "{} names: {names:?}", names.len());
+    assert!(names.len() <= 41, "{} names: {names:?}", names.len());
     assert!(names.len() > 30, "the list is incomplete: {names:?}");
     let begin = text.find("//! # The names").unwrap();
     let listed = &text[begin..][..text[begin..].find("//! # Good to know").unwrap()];
