@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::arguments::{named, not_negative, positive, positive_count};
+use super::arguments::{named, not_negative, positive, positive_count, whole_at_least};
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{CommandError, output};
 use crate::data::{data_folder, load};
@@ -52,6 +52,12 @@ pub(super) struct Args {
     /// Value at which a run stops.
     #[arg(long, value_name = "E", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
     tolerance: f64,
+    /// Take the tolerance as a value, not as a factor on the value at the start.
+    #[arg(long)]
+    absolute: bool,
+    /// Number of variables of quadratic and rosenbrock. [default: 100 and 2]
+    #[arg(long, value_name = "D", value_parser = dimension, allow_hyphen_values = true)]
+    dim: Option<usize>,
     /// Quantity that must fall to the tolerance: gradient-max, gradient-norm or value-gap.
     #[arg(long, value_name = "C", default_value = "gradient-max", value_parser = named::<Criterion>)]
     criterion: Criterion,
@@ -86,6 +92,11 @@ pub(super) struct Args {
     speech: Speech,
 }
 
+/// Reads 2, 3, …
+fn dimension(text: &str) -> Result<usize, String> {
+    whole_at_least(text, 2)
+}
+
 /// Reads a number strictly between 0 and 1.
 fn momentum(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
@@ -106,6 +117,15 @@ fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
             "--reg is for the problems logistic and svm, not for {}",
             kind.name()
         )));
+    }
+    if let Some(dim) = args.dim {
+        if kind.wants_data() {
+            return Err(CommandError::Usage(format!(
+                "--dim is for the problems quadratic and rosenbrock, not for {}",
+                kind.name()
+            )));
+        }
+        return TuningProblem::of_size(kind, dim, args.seeded.seed).map_err(CommandError::NoAnswer);
     }
     let Some(data) = &args.data else {
         return TuningProblem::built_in(kind, args.reg, args.seeded.seed)
@@ -153,6 +173,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         starts: args.starts,
         held_out: args.held_out,
         rounds: args.rounds,
+        absolute: args.absolute,
         seed: args.seeded.seed,
         alpha: args.alpha,
         beta: args.beta,

@@ -12,10 +12,6 @@ pub fn picture(outcome: &TuningOutcome) -> String {
 fn rounds(outcome: &TuningOutcome) -> Plot {
     let limit = outcome.max_steps as f64;
     let training = outcome.rounds.iter().map(|r| (r.round as f64, r.training));
-    let looks = outcome
-        .rounds
-        .iter()
-        .filter_map(|r| Some((r.round as f64, r.held_out? as f64)));
     let mut plot = Plot::new(format!(
         "{} on {}: iterations along the way",
         outcome.method, outcome.problem
@@ -23,11 +19,7 @@ fn rounds(outcome: &TuningOutcome) -> Plot {
     .x(Axis::linear("round"))
     .y(Axis::log("N"))
     .line(Series::new("training starts, mean", training).markers())
-    .line(
-        Series::new("held-out starts, median", looks)
-            .markers()
-            .dashed(),
-    );
+;
     if let Some(median) = outcome.grid.as_ref().and_then(|grid| grid.held_out.median) {
         plot = plot.horizontal("grid search, held-out median", median as f64);
     }
