@@ -50,7 +50,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "M", default_value = "heavy-ball", value_parser = named::<TunedMethod>)]
     method: TunedMethod,
     /// Value at which a run stops.
-    #[arg(long, value_name = "E", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
+    #[arg(long, value_name = "E", default_value = "1e-2", value_parser = positive, allow_hyphen_values = true)]
     tolerance: f64,
     /// Take the tolerance as a value, not as a factor on the value at the start.
     #[arg(long)]

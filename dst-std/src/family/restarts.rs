@@ -13,8 +13,14 @@ pub struct Restarts {
     pub trust_region: TrustRegion,
     /// Instances of the race.
     pub few: usize,
-    /// Descents.
+    /// Descents from the best of the starts.
     pub descents: usize,
+    /// Further descents from the best of some points around the best point so far.
+    pub hops: usize,
+    /// Points of such a race.
+    pub hop_points: usize,
+    /// The standard deviation of these points at the first hop; it falls to a quarter.
+    pub hop_spread: f64,
 }
 
 impl Default for Restarts {
@@ -23,9 +29,15 @@ impl Default for Restarts {
             trust_region: TrustRegion::default(),
             few: 4,
             descents: 2,
+            hops: 6,
+            hop_points: 8,
+            hop_spread: 0.3,
         }
     }
 }
+
+/// A point with a score above the best by more than this (in logarithms, 20 %) is not descended from again.
+const HOPELESS: f64 = 0.2;
 
 /// Returns `count` starts around u, moved by `spread` times normal numbers.
 pub fn perturbed(u: &[f64], spread: f64, count: usize, seed: u64) -> Vec<Vec<f64>> {
@@ -46,15 +58,22 @@ impl Restarts {
         &self,
         evaluator: &mut Evaluator<'_, F>,
         starts: &[Vec<f64>],
+        seed: u64,
         mut tick: impl FnMut(),
     ) -> Result<Vec<Descent>, Failure> {
-        let order = self.race(evaluator, starts)?;
+        let order = self.race(evaluator, starts, None)?;
         let limit = evaluator.limit;
         let mut descents: Vec<Descent> = Vec::new();
-        for u in order.into_iter().take(self.descents.max(1)) {
-            let found = self.one(evaluator, &u, &descents, &mut tick);
+        let mut order: Vec<Vec<f64>> = order.into_iter().take(self.descents.max(1)).collect();
+        order.reverse();
+        for number in 0..self.descents.max(1) + self.hops {
+            let found = match order.pop() {
+                Some(u) => self.one(evaluator, &u, &descents, &mut tick),
+                None => self.hop(evaluator, number, seed, &descents, &mut tick),
+            };
             evaluator.limit = limit;
             match found {
+                Ok(descent) if descent.points.is_empty() => {}
                 Ok(descent) => descents.push(descent),
                 Err(Failure::Interrupted) if !descents.is_empty() => {
                     descents.iter_mut().for_each(|d| d.end = End::Interrupted);
@@ -70,6 +89,40 @@ impl Restarts {
         Ok(descents)
     }
 
+    /// Descends from the best of some points around the best one so far; not at all if none is close to its score on a few
+    /// instances.
+    fn hop<F: Family + ?Sized>(
+        &self,
+        evaluator: &mut Evaluator<'_, F>,
+        number: usize,
+        seed: u64,
+        descents: &[Descent],
+        tick: &mut impl FnMut(),
+    ) -> Result<Descent, Failure> {
+        let mut empty = Descent { points: Vec::new(), end: End::NoGain };
+        let Some(best) = best(descents) else {
+            return Ok(empty);
+        };
+        let part = (number - self.descents.max(1)) as f64 / self.hops.max(1) as f64;
+        let spread = self.hop_spread * libm::pow(0.25, part);
+        let seed = bits(seed, number as u64);
+        let around = perturbed(&best.u, spread, self.hop_points, seed);
+        let Some(u) = self.race(evaluator, &around, Some(best))?.into_iter().next() else {
+            return Ok(empty);
+        };
+        let limit = evaluator.limit;
+        let region = TrustRegion { radius: spread, ..self.trust_region };
+        evaluator.limit = region.limit(best, limit, region.patience);
+        let first = evaluator.all(&u, true)?;
+        evaluator.limit = limit;
+        tick();
+        if first.score > best.score + HOPELESS {
+            empty.points.push(first);
+            return Ok(empty);
+        }
+        region.descend(evaluator, first, tick)
+    }
+
     fn one<F: Family + ?Sized>(
         &self,
         evaluator: &mut Evaluator<'_, F>,
@@ -77,9 +130,8 @@ impl Restarts {
         descents: &[Descent],
         tick: &mut impl FnMut(),
     ) -> Result<Descent, Failure> {
-        let best = descents.iter().filter_map(|d| d.points.last()).min_by(|a, b| a.score.total_cmp(&b.score));
         let region = self.trust_region;
-        if let Some(best) = best {
+        if let Some(best) = best(descents) {
             // The start of another descent may be far from its end.
             evaluator.limit = region.limit(best, evaluator.limit, 2.0 * region.patience);
         }
@@ -90,10 +142,11 @@ impl Restarts {
 
     /// Returns the starts in the order of their scores on a few instances. A run that takes much longer than the best so far is
     /// not run to its end.
-    fn race<F: Family + ?Sized>(
+    pub fn race<F: Family + ?Sized>(
         &self,
         evaluator: &mut Evaluator<'_, F>,
         starts: &[Vec<f64>],
+        known: Option<&Evaluation>,
     ) -> Result<Vec<Vec<f64>>, Failure> {
         if starts.len() < 2 {
             return Ok(starts.to_vec());
@@ -102,6 +155,7 @@ impl Restarts {
         let mut raced: Vec<Evaluation> = Vec::new();
         for u in starts {
             let best = raced.iter().min_by(|a, b| a.score.total_cmp(&b.score));
+            let best = best.filter(|best| best.slowest().is_some()).or(known);
             if let Some(best) = best {
                 let patience = self.trust_region.patience;
                 evaluator.limit = self.trust_region.limit(best, limit, patience);
@@ -116,6 +170,12 @@ impl Restarts {
         }
         Ok(raced.into_iter().map(|race| race.u).collect())
     }
+}
+
+/// Returns the best of the last points.
+fn best(descents: &[Descent]) -> Option<&Evaluation> {
+    let points = descents.iter().filter_map(|d| d.points.last());
+    points.min_by(|a, b| a.score.total_cmp(&b.score))
 }
 
 fn last(descent: &Descent) -> f64 {

@@ -66,6 +66,8 @@ pub struct Descent {
 /// The share of the predicted decrease that makes a step good, and the share that makes it acceptable.
 const GOOD: f64 = 0.5;
 const ACCEPTABLE: f64 = 0.05;
+/// Points further away than this many radii have no part in the model.
+const NEAR: f64 = 4.0;
 /// Steps that a run may always take.
 const LEAST_LIMIT: usize = 10;
 
@@ -102,11 +104,11 @@ impl TrustRegion {
             let Some(centre) = points.last() else {
                 return Ok(End::NoGain);
             };
-            let model = Model::new(
-                evaluator.score(),
-                centre,
-                &others.iter().collect::<Vec<_>>(),
-            );
+            let near: Vec<&Evaluation> = others
+                .iter()
+                .filter(|other| distance(&other.u, &centre.u) <= NEAR * r)
+                .collect();
+            let model = Model::new(evaluator.score(), centre, &near);
             let d = model.minimise(r);
             let predicted = centre.score - model.at(&d);
             if !(predicted > self.gain) || r < self.shortest {
@@ -152,4 +154,10 @@ impl TrustRegion {
             .map_or(limit as f64, |n| patience * n as f64);
         (slowest as usize).saturating_add(LEAST_LIMIT).min(limit)
     }
+}
+
+/// Returns the largest difference of two entries.
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    let gaps = a.iter().zip(b).map(|(a, b)| (a - b).abs());
+    gaps.fold(0.0, f64::max)
 }

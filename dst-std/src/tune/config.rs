@@ -47,15 +47,6 @@ impl Criterion {
         }
     }
 
-    /// Returns the engine's J.
-    pub(super) fn value(self, f: f64, gradient: &[f64]) -> f64 {
-        match self {
-            Self::GradientMax => gradient.iter().fold(0.0, |max: f64, g| max.max(g.abs())),
-            Self::GradientNorm => gradient.iter().map(|g| g * g).sum(),
-            Self::ValueGap => f,
-        }
-    }
-
     /// Converts the engine's J to the number that is compared with the tolerance.
     pub(super) fn shown(self, j: f64, floor: f64) -> f64 {
         match self {
@@ -103,7 +94,7 @@ impl TuningConfig {
         Self {
             method,
             criterion: Criterion::default(),
-            tolerance: 1e-3,
+            tolerance: 1e-2,
             absolute: false,
             max_steps: 2000,
             starts: 16,

@@ -6,8 +6,8 @@
 use dst_core::Objective;
 
 use super::config::Criterion;
-use super::family::Runs;
 use super::method::TunedMethod;
+use super::runs::Runs;
 use super::trial::Trial;
 use crate::family::{Stream, Work};
 
@@ -66,7 +66,7 @@ fn semi_iteration(
     let mut steps = 0;
     loop {
         let f = objective.value_gradient(&x, &mut gradient, &mut tape, &mut scratch);
-        let j = criterion.value(f, &gradient);
+        let j = criterion.optimality().value(f, &gradient);
         if j <= epsilon || steps == max_steps {
             let reached = j <= epsilon;
             return Trial {

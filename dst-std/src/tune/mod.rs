@@ -17,12 +17,12 @@
 //! | `section` | figures |
 
 mod config;
-mod family;
 mod grid;
 mod known;
 mod method;
 mod outcome;
 mod problem;
+mod runs;
 mod search;
 #[cfg(feature = "cli")]
 mod section;
@@ -39,15 +39,15 @@ pub use problem::{ProblemKind, TuningProblem};
 pub use section::picture;
 
 use crate::Failure;
-use crate::family::{Descent, Evaluator, Restarts, Score, Stream, TrustRegion, perturbed};
+use crate::family::{self, Descent, Evaluation, Evaluator, Restarts, Score, Stream, TrustRegion, perturbed};
 use crate::format::short;
 use crate::progress::{Interrupt, Progress};
-use family::Runs;
+use runs::Runs;
 use search::{Baseline, Chosen, Evolution, Grid, choose, compete};
 use trial::Trial;
 
-/// Halvings of the step sizes of a start whose runs all leave the finite numbers.
-const RESCUES: i32 = 60;
+/// The score: mostly the mean of ln N; a little of the soft maximum keeps away from values at which a few starts do not stop.
+const SCORE: Score = Score::new(0.1);
 /// Perturbed starts beside the initial values, and their distance in the coordinates u.
 const PERTURBED: usize = 2;
 const SPREAD: f64 = 0.5;
@@ -75,24 +75,24 @@ pub fn tune(
     let mut end = best.end;
 
     // The remaining evaluations are short, and without them there is no result to show: they ignore the interrupt.
-    let before = contest.scored(&u0, family_work(), &first)?;
-    let tuned = contest.scored(&chosen.u, chosen.work, &method.theta(&chosen.u))?;
+    let before = contest.scored(Default::default(), &first)?;
+    let tuned = contest.scored(chosen.work, &method.theta(&chosen.u))?;
     if tuned.training.reached == 0.0 && end != End::Interrupted {
         return Err(no_run_stops(config, &before, &tuned));
     }
     let budget = chosen.training_work;
     let (mut grid, mut grid_points, mut cmaes, mut cmaes_points) = (None, 0, None, 0);
     if end != End::Interrupted {
-        let evolution = Evolution { seed: config.seed };
+        let (starts, seed) = (contest.starts(&u0), config.seed);
+        let evolution = Evolution { starts, seed };
         if let Some(found) = contest.baseline("CMA-ES for comparison", &evolution, &u0, budget)? {
             cmaes_points = found.points;
-            cmaes = Some(contest.scored(&found.u, found.work, &method.theta(&found.u))?);
+            cmaes = Some(contest.scored(found.work, &method.theta(&found.u))?);
         }
-        let seed = config.seed;
         let search = Grid { method, seed };
         if let Some(found) = contest.baseline("grid for comparison", &search, &u0, budget)? {
             grid_points = found.points;
-            grid = Some(contest.scored(&found.u, found.work, &method.theta(&found.u))?);
+            grid = Some(contest.scored(found.work, &method.theta(&found.u))?);
         }
     }
     if progress.interrupted() {
@@ -120,10 +120,6 @@ pub fn tune(
     })
 }
 
-fn family_work() -> crate::family::Work {
-    crate::family::Work::default()
-}
-
 /// The parts of a tuning that all contestants share.
 struct Contest<'a> {
     config: &'a TuningConfig,
@@ -137,21 +133,32 @@ struct Tuned {
     u: Vec<f64>,
     /// Work on the training starts, and in all.
     training_work: usize,
-    work: crate::family::Work,
+    work: family::Work,
 }
 
 impl<'a> Contest<'a> {
     fn evaluator(&self, stream: Stream, interrupt: &'a Interrupt) -> Evaluator<'a, Runs<'a>> {
         let count = self.runs.starts(stream).len();
         let instances = stream.instances(self.config.seed, count);
-        let mut evaluator = Evaluator::new(self.runs, instances, Score::MEAN, interrupt);
+        let mut evaluator = Evaluator::new(self.runs, instances, SCORE, interrupt);
         evaluator.limit = self.config.max_steps;
         evaluator
     }
 
+    /// Returns the initial values, those of the method for this problem, and perturbed initial values.
+    fn starts(&self, u0: &[f64]) -> Vec<Vec<f64>> {
+        let method = self.config.method;
+        let dim = self.problem.objective.dim();
+        let anchors = method.anchors(self.problem.lipschitz, dim).into_iter();
+        std::iter::once(u0.to_vec())
+            .chain(anchors.map(|theta| method.coordinates(&theta)))
+            .chain(perturbed(u0, SPREAD, PERTURBED, self.config.seed))
+            .collect()
+    }
+
     /// Descends from several starts and chooses among the last points.
     fn descend(&self, u0: &[f64]) -> Result<(Vec<Descent>, Tuned), Failure> {
-        let (config, method) = (self.config, self.config.method);
+        let config = self.config;
         let interrupt = self.progress.interrupt();
         let mut training = self.evaluator(Stream::Tuning, interrupt);
         let restarts = Restarts {
@@ -162,17 +169,12 @@ impl<'a> Contest<'a> {
             descents: config.descents,
             ..Restarts::default()
         };
-        let dim = self.problem.objective.dim();
-        let mut starts = vec![u0.to_vec()];
-        for theta in method.anchors(self.problem.lipschitz, dim) {
-            starts.push(method.coordinates(&theta));
-        }
-        starts.extend(perturbed(u0, SPREAD, PERTURBED, config.seed));
+        let starts = self.starts(u0);
         let total = config.descents * config.rounds;
         let task = self.progress.task("descending the stopping time", total);
-        let descents = restarts.descend(&mut training, &starts, || task.advance(1))?;
+        let descents = restarts.descend(&mut training, &starts, config.seed, || task.advance(1))?;
         drop(task);
-        let mut candidates: Vec<&crate::family::Evaluation> =
+        let mut candidates: Vec<&Evaluation> =
             descents.iter().flat_map(|d| &d.points).collect();
         candidates.sort_by(|a, b| a.score.total_cmp(&b.score));
         let candidates: Vec<Vec<f64>> = candidates.iter().map(|e| e.u.clone()).collect();
@@ -210,13 +212,7 @@ impl<'a> Contest<'a> {
     }
 
     /// Counts at θ on the training and the held-out starts.
-    fn scored(
-        &self,
-        u: &[f64],
-        work: crate::family::Work,
-        theta: &[f64],
-    ) -> Result<ScoredValues, Failure> {
-        let _ = u;
+    fn scored(&self, work: family::Work, theta: &[f64]) -> Result<ScoredValues, Failure> {
         Ok(ScoredValues {
             theta: theta.to_vec(),
             training: self.counts(Stream::Tuning, theta)?,

@@ -4,7 +4,7 @@
 use super::grid;
 use super::method::TunedMethod;
 use crate::Failure;
-use crate::family::{Evaluation, Evaluator, Family, TrustRegion, Work};
+use crate::family::{Evaluation, Evaluator, Family, Restarts, TrustRegion, Work};
 use crate::random::bits;
 use crate::search::Cmaes;
 
@@ -17,8 +17,6 @@ const SIGMA: f64 = 0.5;
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
     pub(super) u: Vec<f64>,
-    /// The place among the candidates.
-    pub(super) place: usize,
     /// The work of the search and of the choice.
     pub(super) work: Work,
     /// Points evaluated.
@@ -74,8 +72,9 @@ pub(super) trait Baseline {
     ) -> Result<Vec<Evaluation>, Failure>;
 }
 
-/// CMA-ES from the initial values.
+/// CMA-ES from the best of the same starts, after the same race.
 pub(super) struct Evolution {
+    pub(super) starts: Vec<Vec<f64>>,
     pub(super) seed: u64,
 }
 
@@ -118,6 +117,9 @@ impl Baseline for Evolution {
         tick: &mut dyn FnMut(usize),
     ) -> Result<Vec<Evaluation>, Failure> {
         let mut found = Vec::new();
+        let ranked = Restarts::default().race(training, &self.starts, None)?;
+        tick(training.work.total());
+        let u0 = ranked.first().map_or(u0, Vec::as_slice);
         attempt(training, u0, &mut found, tick)?;
         let mut search = Cmaes::new(u0, SIGMA);
         while training.work.total() < budget {
@@ -171,7 +173,6 @@ pub(super) fn compete<F: Family + ?Sized>(
     let u = candidates.into_iter().nth(place).unwrap_or_default();
     Ok(Chosen {
         u,
-        place,
         work,
         points,
     })

@@ -132,5 +132,5 @@ fn first_criterion(problem: &TuningProblem, criterion: Criterion, x: &[f64]) -> 
     let (mut gradient, mut tape) = (vec![0.0; x.len()], vec![0.0; objective.tape_len()]);
     let mut scratch = vec![0.0; objective.scratch_len()];
     let f = objective.value_gradient(x, &mut gradient, &mut tape, &mut scratch);
-    criterion.value(f, &gradient)
+    criterion.optimality().value(f, &gradient)
 }
