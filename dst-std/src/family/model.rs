@@ -194,7 +194,7 @@ impl Model {
 }
 
 /// Returns the gradient rows of an evaluation, shortened to [`CLIP`] times their median norm; none where there is no gradient.
-fn clipped(evaluation: &Evaluation) -> Vec<Option<Vec<f64>>> {
+pub(super) fn clipped(evaluation: &Evaluation) -> Vec<Option<Vec<f64>>> {
     let norm = |row: &[f64]| dot(row, row).sqrt();
     let mut norms: Vec<f64> = evaluation
         .samples
@@ -214,7 +214,11 @@ fn clipped(evaluation: &Evaluation) -> Vec<Option<Vec<f64>>> {
         let factor = (CLIP * median / length).min(1.0);
         Some(gradient.iter().map(|g| factor * g).collect())
     };
-    evaluation.samples.iter().map(|s| row(&s.gradient)).collect()
+    evaluation
+        .samples
+        .iter()
+        .map(|s| row(&s.gradient))
+        .collect()
 }
 
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {

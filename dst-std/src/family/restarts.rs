@@ -99,7 +99,10 @@ impl Restarts {
         descents: &[Descent],
         tick: &mut impl FnMut(),
     ) -> Result<Descent, Failure> {
-        let mut empty = Descent { points: Vec::new(), end: End::NoGain };
+        let mut empty = Descent {
+            points: Vec::new(),
+            end: End::NoGain,
+        };
         let Some(best) = best(descents) else {
             return Ok(empty);
         };
@@ -107,11 +110,18 @@ impl Restarts {
         let spread = self.hop_spread * libm::pow(0.25, part);
         let seed = bits(seed, number as u64);
         let around = perturbed(&best.u, spread, self.hop_points, seed);
-        let Some(u) = self.race(evaluator, &around, Some(best))?.into_iter().next() else {
+        let Some(u) = self
+            .race(evaluator, &around, Some(best))?
+            .into_iter()
+            .next()
+        else {
             return Ok(empty);
         };
         let limit = evaluator.limit;
-        let region = TrustRegion { radius: spread, ..self.trust_region };
+        let region = TrustRegion {
+            radius: spread,
+            ..self.trust_region
+        };
         evaluator.limit = region.limit(best, limit, region.patience);
         let first = evaluator.all(&u, true)?;
         evaluator.limit = limit;
@@ -165,9 +175,6 @@ impl Restarts {
             raced.push(run?);
         }
         raced.sort_by(|a, b| a.score.total_cmp(&b.score));
-        if std::env::var("DST_TRACE").is_ok() {
-            for r in &raced { eprintln!("race {:.3} {:?}", r.score, &r.u[..r.u.len().min(3)]); }
-        }
         Ok(raced.into_iter().map(|race| race.u).collect())
     }
 }

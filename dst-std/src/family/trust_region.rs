@@ -120,18 +120,18 @@ impl TrustRegion {
             tick();
             let ratio = (centre.score - next.score) / predicted;
             let length = d.iter().fold(0.0, |max: f64, d| max.max(d.abs()));
-            if std::env::var("DST_TRACE").is_ok() {
-                eprintln!("r {r:.4} d {:?} predicted {predicted:.4} score {:.4} -> {:.4} ratio {ratio:.2} u {:?} work {}", &d[..d.len().min(3)], centre.score, next.score, &u[..u.len().min(3)], evaluator.work.total());
-            }
             if ratio >= GOOD && length > 0.9 * r {
                 r = (2.0 * r).min(self.longest);
             } else if ratio < ACCEPTABLE {
-                r = if next.score.is_finite() { 0.5 * length } else { 0.25 * length };
+                r = if next.score.is_finite() {
+                    0.5 * length
+                } else {
+                    0.25 * length
+                };
             }
             if ratio >= ACCEPTABLE {
-                let left = std::mem::replace(points.last_mut().expect("a centre"), next.clone());
-                points.insert(points.len() - 1, left.clone());
-                others.push(left);
+                others.push(centre.clone());
+                points.push(next);
             } else if next.score.is_finite() {
                 others.push(next);
             }

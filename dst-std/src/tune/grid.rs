@@ -49,11 +49,7 @@ fn level_points(axes: usize, level: u32, seed: u64) -> Vec<Vec<u32>> {
 }
 
 /// Returns the points of the grid around u0, coarse levels first.
-pub(super) fn points(
-    method: TunedMethod,
-    u0: &[f64],
-    seed: u64,
-) -> impl Iterator<Item = Vec<f64>> {
+pub(super) fn points(method: TunedMethod, u0: &[f64], seed: u64) -> impl Iterator<Item = Vec<f64>> {
     let sides = sides(method, u0);
     let u0 = u0.to_vec();
     let axes = sides.len();

@@ -77,12 +77,24 @@ impl TunedMethod {
         match self {
             Self::Gd => vec![vec![alpha], vec![1.8 * alpha]],
             Self::Preconditioned => vec![vec![alpha; dim], vec![1.8 * alpha; dim]],
-            Self::HeavyBall => [(1.0, 0.7), (1.0, 0.9), (1.5, 0.97), (2.0, 0.99), (2.0, 0.997)]
-                .map(pair)
-                .to_vec(),
-            Self::Nesterov => [(0.8, 0.7), (0.8, 0.9), (0.8, 0.97), (0.8, 0.99), (0.8, 0.997)]
-                .map(pair)
-                .to_vec(),
+            Self::HeavyBall => [
+                (1.0, 0.7),
+                (1.0, 0.9),
+                (1.5, 0.97),
+                (2.0, 0.99),
+                (2.0, 0.997),
+            ]
+            .map(pair)
+            .to_vec(),
+            Self::Nesterov => [
+                (0.8, 0.7),
+                (0.8, 0.9),
+                (0.8, 0.97),
+                (0.8, 0.99),
+                (0.8, 0.997),
+            ]
+            .map(pair)
+            .to_vec(),
             Self::Adam => [0.001, 0.01, 0.1, 1.0]
                 .map(|alpha| vec![alpha, 0.9, 0.999])
                 .into_iter()

@@ -39,11 +39,13 @@ pub use problem::{ProblemKind, TuningProblem};
 pub use section::picture;
 
 use crate::Failure;
-use crate::family::{self, Descent, Evaluation, Evaluator, Restarts, Score, Stream, TrustRegion, perturbed};
+use crate::family::{
+    self, Descent, Evaluation, Evaluator, Restarts, Score, Stream, TrustRegion, choose, perturbed,
+};
 use crate::format::short;
 use crate::progress::{Interrupt, Progress};
 use runs::Runs;
-use search::{Baseline, Chosen, Evolution, Grid, choose, compete};
+use search::{Baseline, CHOICE, Chosen, Evolution, Grid, compete};
 use trial::Trial;
 
 /// The score: mostly the mean of ln N; a little of the soft maximum keeps away from values at which a few starts do not stop.
@@ -174,12 +176,11 @@ impl<'a> Contest<'a> {
         let task = self.progress.task("descending the stopping time", total);
         let descents = restarts.descend(&mut training, &starts, config.seed, || task.advance(1))?;
         drop(task);
-        let mut candidates: Vec<&Evaluation> =
-            descents.iter().flat_map(|d| &d.points).collect();
+        let mut candidates: Vec<&Evaluation> = descents.iter().flat_map(|d| &d.points).collect();
         candidates.sort_by(|a, b| a.score.total_cmp(&b.score));
         let candidates: Vec<Vec<f64>> = candidates.iter().map(|e| e.u.clone()).collect();
         let mut choosing = self.evaluator(Stream::Choosing, interrupt);
-        let place = choose(&mut choosing, &candidates)?;
+        let place = choose(&mut choosing, &candidates, CHOICE)?;
         let mut work = training.work;
         work += choosing.work;
         let u = candidates.into_iter().nth(place).unwrap_or_default();
@@ -230,7 +231,11 @@ impl<'a> Contest<'a> {
             .map(|start| self.runs.trial(start, theta, limits, false, &never))
             .collect();
         let trials: Vec<Trial> = trials.into_iter().collect::<Result<_, _>>()?;
-        Ok(Counts::new(&trials, self.config.criterion, self.runs.floor()))
+        Ok(Counts::new(
+            &trials,
+            self.config.criterion,
+            self.runs.floor(),
+        ))
     }
 
     /// The known optima of a quadratic.

@@ -84,7 +84,10 @@ impl TuningProblem {
     /// Makes a quadratic or Rosenbrock's function in `dim` variables. The error is one sentence.
     pub fn of_size(kind: ProblemKind, dim: usize, seed: u64) -> Result<Self, String> {
         if dim < 2 {
-            return Err(format!("the problem '{}' has at least 2 variables", kind.name()));
+            return Err(format!(
+                "the problem '{}' has at least 2 variables",
+                kind.name()
+            ));
         }
         let named = |centre, spread, lipschitz, extremes, objective| Self {
             name: kind.name().to_owned(),

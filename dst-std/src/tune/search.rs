@@ -4,12 +4,12 @@
 use super::grid;
 use super::method::TunedMethod;
 use crate::Failure;
-use crate::family::{Evaluation, Evaluator, Family, Restarts, TrustRegion, Work};
+use crate::family::{Evaluation, Evaluator, Family, Restarts, TrustRegion, Work, choose};
 use crate::random::bits;
 use crate::search::Cmaes;
 
 /// The best candidates of a search, which the choosing starts decide between.
-const CHOICE: usize = 4;
+pub(super) const CHOICE: usize = 4;
 /// The first step size of CMA-ES in the coordinates u.
 const SIGMA: f64 = 0.5;
 
@@ -28,36 +28,6 @@ fn best(mut points: Vec<Evaluation>) -> Vec<Evaluation> {
     points.sort_by(|a, b| a.score.total_cmp(&b.score));
     points.truncate(CHOICE);
     points
-}
-
-/// Returns the candidate with the lowest score on the choosing starts. An interrupt returns the first.
-pub(super) fn choose<F: Family + ?Sized>(
-    choosing: &mut Evaluator<'_, F>,
-    candidates: &[Vec<f64>],
-) -> Result<usize, Failure> {
-    let (mut least, mut found) = (f64::INFINITY, 0);
-    if candidates.len() < 2 {
-        return Ok(0);
-    }
-    let mut fastest: Option<Evaluation> = None;
-    let limit = choosing.limit;
-    for (i, u) in candidates.iter().take(CHOICE).enumerate() {
-        if let Some(fastest) = &fastest {
-            choosing.limit = TrustRegion::default().limit_after(fastest, limit);
-        }
-        let evaluation = choosing.all(u, false);
-        choosing.limit = limit;
-        match evaluation {
-            Ok(evaluation) if evaluation.score < least => {
-                (least, found) = (evaluation.score, i);
-                fastest = Some(evaluation);
-            }
-            Ok(_) => {}
-            Err(Failure::Interrupted) => break,
-            Err(other) => return Err(other),
-        }
-    }
-    Ok(found)
 }
 
 /// A search without a gradient that ends when its evaluator has spent `budget`.
@@ -167,13 +137,9 @@ pub(super) fn compete<F: Family + ?Sized>(
     let found = baseline.search(&mut training, u0, budget, tick)?;
     let points = found.len();
     let candidates: Vec<Vec<f64>> = best(found).into_iter().map(|e| e.u).collect();
-    let place = choose(&mut choosing, &candidates)?;
+    let place = choose(&mut choosing, &candidates, CHOICE)?;
     let mut work = training.work;
     work += choosing.work;
     let u = candidates.into_iter().nth(place).unwrap_or_default();
-    Ok(Chosen {
-        u,
-        work,
-        points,
-    })
+    Ok(Chosen { u, work, points })
 }

@@ -18,8 +18,7 @@ fn rounds(outcome: &TuningOutcome) -> Plot {
     ))
     .x(Axis::linear("round"))
     .y(Axis::log("N"))
-    .line(Series::new("training starts, mean", training).markers())
-;
+    .line(Series::new("training starts, mean", training).markers());
     if let Some(median) = outcome.grid.as_ref().and_then(|grid| grid.held_out.median) {
         plot = plot.horizontal("grid search, held-out median", median as f64);
     }
