@@ -71,26 +71,34 @@ fn edge(b: f64) -> f64 {
     instances.map(Cliff::edge).fold(f64::INFINITY, f64::min) - 0.1 * b
 }
 
+/// True if this is close to the best point on the edge.
+fn arrived(u: &[f64]) -> bool {
+    (u[1] - 4.0).abs() < 0.25 && (u[0] - edge(u[1])).abs() < 0.15
+}
+
 #[test]
 fn the_trust_region_goes_along_an_edge() {
-    // Next to the edge, far from the best point on it.
-    for start in [
-        [edge(0.0) - 1e-3, 0.0],
-        [-2.0, -1.0],
-        [edge(7.0) - 0.01, 7.0],
-    ] {
-        let (descent, _) = descend(&start);
-        let last = descent.points.last().unwrap();
-        println!(
-            "{start:?}: {:?} after {} points",
-            last.u,
-            descent.points.len()
-        );
-        assert!((last.u[1] - 4.0).abs() < 0.25, "{:?}", last.u);
-        assert!((last.u[0] - edge(last.u[1])).abs() < 0.15, "{:?}", last.u);
-        assert!(last.samples.iter().all(|s| s.steps.is_some()));
-        let falls = descent.points.windows(2).all(|p| p[1].score < p[0].score);
-        assert!(falls);
+    // Next to the edge, far from the best point on it: every step that the gradient alone would take fails.
+    let (descent, _) = descend(&[edge(0.0) - 1e-3, 0.0]);
+    let last = descent.points.last().unwrap();
+    println!("{:?} after {} points", last.u, descent.points.len());
+    assert!(arrived(&last.u), "{:?}", last.u);
+    assert!(last.samples.iter().all(|s| s.steps.is_some()));
+    assert!(descent.points.windows(2).all(|p| p[1].score < p[0].score));
+}
+
+#[test]
+fn hops_arrive_from_everywhere() {
+    for start in [[-2.0, -1.0], [edge(7.0) - 0.01, 7.0], [-4.0, 9.0]] {
+        let interrupt = Interrupt::never();
+        let instances = Stream::Tuning.instances(1, 12);
+        let mut evaluator = Evaluator::new(&Cliff, instances, Score::new(0.1), &interrupt);
+        let restarts = Restarts::default();
+        let found = restarts.descend(&mut evaluator, &[start.to_vec()], 1, || ());
+        let found = found.unwrap();
+        let last = found[0].points.last().unwrap();
+        println!("{start:?}: {:?}", last.u);
+        assert!(arrived(&last.u), "{start:?}: {:?}", last.u);
     }
 }
 

@@ -1,19 +1,20 @@
 //! Tuning the hyperparameters of a method by descending its stopping time.
 //!
 //! For a problem, a method and a tolerance, the number of iterations N until the tolerance is met is a function of the
-//! method's hyperparameters. The engine of [`dst_core`] differentiates it. [`tune()`] descends the mean of ln N over
-//! training starts. Validation starts choose among the last stages of the descent. The result is evaluated on held-out
-//! starts, beside a grid search with the same number of evaluations.
+//! method's hyperparameters. The engine of [`dst_core`] differentiates it. [`tune()`] descends the score of ln N over
+//! training starts by a [trust region](crate::family::TrustRegion), from the best of several starts, and then from points around
+//! the best one. Other starts choose among the best points. Held-out starts are evaluated once, for the tuned values, CMA-ES and a
+//! grid with the same number of evaluations, and known optima.
 //!
 //! | file | content |
 //! |---|---|
-//! | `config`, `outcome` | the question and the result |
+//! | `config`, `outcome`, `saved` | the question, the result, hyperparameters in a file |
 //! | `problem` | the objectives and their starting points |
 //! | `method` | the methods, their hyperparameters as free coordinates |
 //! | `trial` | one run: its stopping time, or an extrapolation if the run did not stop; the gradient |
-//! | `starts` | all starting points together |
-//! | `descent` | the descent of the mean score |
-//! | `grid` | the grid search for comparison |
+//! | `runs` | the [family](crate::family) of all starting points |
+//! | `search`, `grid` | CMA-ES and a grid with the same number of evaluations |
+//! | `known` | known optima on quadratics |
 //! | `section` | figures |
 
 mod config;
@@ -23,6 +24,7 @@ mod method;
 mod outcome;
 mod problem;
 mod runs;
+mod saved;
 mod search;
 #[cfg(feature = "cli")]
 mod section;
@@ -35,6 +37,7 @@ pub use config::{Criterion, TuningConfig};
 pub use method::TunedMethod;
 pub use outcome::{Counts, KnownOptimum, Round, ScoredValues, TuningOutcome, Work};
 pub use problem::{ProblemKind, TuningProblem};
+pub use saved::SavedTheta;
 #[cfg(feature = "cli")]
 pub use section::picture;
 

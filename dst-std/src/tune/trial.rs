@@ -244,10 +244,20 @@ mod tests {
     ) -> Trial {
         let problem = TuningProblem::built_in(ProblemKind::Quadratic, 0.0, 1).unwrap();
         let system = method.system(&*problem.objective, criterion.optimality());
-        let (epsilon, floor) = criterion.level(1e-4, &problem);
+        let floor = if criterion == Criterion::ValueGap {
+            problem.least()
+        } else {
+            0.0
+        };
+        let config = crate::tune::TuningConfig {
+            criterion,
+            tolerance: 1e-4,
+            absolute: true,
+            ..crate::tune::TuningConfig::new(method)
+        };
         let prepared = PreparedRun {
             system: &*system,
-            epsilon,
+            epsilon: config.epsilon(f64::NAN, floor),
             floor,
             max_steps,
         };
