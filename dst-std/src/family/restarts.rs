@@ -66,10 +66,11 @@ impl Restarts {
         let mut descents: Vec<Descent> = Vec::new();
         let mut order: Vec<Vec<f64>> = order.into_iter().take(self.descents.max(1)).collect();
         order.reverse();
-        for number in 0..self.descents.max(1) + self.hops {
+        let begun = order.len();
+        for number in 0..order.len() + self.hops {
             let found = match order.pop() {
                 Some(u) => self.one(evaluator, &u, &descents, &mut tick),
-                None => self.hop(evaluator, number, seed, &descents, &mut tick),
+                None => self.hop(evaluator, number - begun, seed, &descents, &mut tick),
             };
             evaluator.limit = limit;
             match found {
@@ -106,7 +107,7 @@ impl Restarts {
         let Some(best) = best(descents) else {
             return Ok(empty);
         };
-        let part = (number - self.descents.max(1)) as f64 / self.hops.max(1) as f64;
+        let part = number as f64 / self.hops.max(1) as f64;
         let spread = self.hop_spread * libm::pow(0.25, part);
         let seed = bits(seed, number as u64);
         let around = perturbed(&best.u, spread, self.hop_points, seed);
