@@ -53,9 +53,11 @@ use trial::Trial;
 
 /// The score: mostly the mean of ln N; a little of the soft maximum keeps away from values at which a few starts do not stop.
 const SCORE: Score = Score::new(0.1);
-/// Perturbed starts beside the initial values, and their distance in the coordinates u.
+/// Perturbed textbook values among the starts, and their distance in the coordinates u.
 const PERTURBED: usize = 2;
 const SPREAD: f64 = 0.5;
+/// The difference of coordinates below which the initial values are one of the starts.
+const SAME: f64 = 0.05;
 
 /// Tunes a method on a problem. An interrupt keeps the best values so far; before the first result it is a failure.
 pub fn tune(
@@ -150,15 +152,22 @@ impl<'a> Contest<'a> {
         evaluator
     }
 
-    /// Returns the initial values, those of the method for this problem, and perturbed initial values.
+    /// Returns the starts of the method for this problem, perturbed textbook values, and the initial values. The initial values come
+    /// last: the race of the others does not depend on them, nor does the result if another start is better.
     fn starts(&self, u0: &[f64]) -> Vec<Vec<f64>> {
         let method = self.config.method;
-        let dim = self.problem.objective.dim();
-        let anchors = method.anchors(self.problem.lipschitz, dim).into_iter();
-        std::iter::once(u0.to_vec())
-            .chain(anchors.map(|theta| method.coordinates(&theta)))
-            .chain(perturbed(u0, SPREAD, PERTURBED, self.config.seed))
-            .collect()
+        let (lipschitz, dim) = (self.problem.lipschitz, self.problem.objective.dim());
+        let anchors = method.anchors(lipschitz, dim).into_iter();
+        let textbook = method.coordinates(&method.textbook(lipschitz, dim));
+        let mut starts: Vec<Vec<f64>> = anchors
+            .map(|theta| method.coordinates(&theta))
+            .chain(perturbed(&textbook, SPREAD, PERTURBED, self.config.seed))
+            .collect();
+        let apart = |u: &Vec<f64>| u.iter().zip(u0).any(|(a, b)| (a - b).abs() > SAME);
+        if starts.iter().all(apart) {
+            starts.push(u0.to_vec());
+        }
+        starts
     }
 
     /// Descends from several starts and chooses among the last points.
