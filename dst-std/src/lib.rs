@@ -41,6 +41,7 @@ pub mod data;
 #[cfg(feature = "cli")]
 pub mod experiments;
 mod failure;
+pub mod family;
 pub mod files;
 mod first_order;
 pub mod format;

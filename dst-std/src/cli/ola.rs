@@ -12,6 +12,7 @@ use super::common::General;
 use super::{CommandError, output};
 use crate::experiments::Context;
 use crate::experiments::ola::{self, OlaConfig};
+use crate::files::{try_to_write, write_file};
 use crate::ola::{
     Algorithm, Limits, OlaComparison, OlaRun, STRONG_CONVEXITY, Setting, SvmProblem, ola_parameters,
 };
@@ -31,7 +32,7 @@ Examples:
   dst ola --data a1a --out pictures
   dst ola --data a1a --method adam-ola --alpha0 0.01 --json
   dst ola --data a1a --method adam-ola --alpha0 0.1 --guard log
-  dst ola --data my.libsvm --method n-ola --alpha0 1/L
+  dst ola --data my.libsvm --method n-ola --alpha0 1/L --save-weights w.txt
 
 Data: a file in LIBSVM format, or the name of one in the folder DST_DATA; without a file, a1a, a2a, a3a and w3a are
 synthetic sets of the same shape. Starting point: --x0, or x0_NAME.txt beside the file, or random of length 1.
@@ -50,6 +51,9 @@ pub(super) struct Args {
     /// File with the starting point, one number per line, the intercept last.
     #[arg(long, value_name = "FILE")]
     x0: Option<PathBuf>,
+    /// Write the weights at the end of one run to a file that --x0 reads.
+    #[arg(long, value_name = "FILE")]
+    save_weights: Option<PathBuf>,
     /// Initial learning rate: a number or 1/L. [default: 0.01; gd, hb, nag, nag-sc: 1/L]
     #[arg(long, value_name = "A", value_parser = rate, allow_hyphen_values = true)]
     alpha0: Option<Rate>,
@@ -141,6 +145,7 @@ impl Args {
         let given = [
             ("--x0", self.x0.is_some()),
             ("--alpha0", self.alpha0.is_some()),
+            ("--save-weights", self.save_weights.is_some()),
             ("--eta", self.eta.is_some()),
             ("--descent", self.descent.is_some()),
             ("--guard", self.guard.is_some()),
@@ -157,7 +162,7 @@ impl Args {
             };
         };
         let method = name.name();
-        let given = given.into_iter().skip(2);
+        let given = given.into_iter().skip(3);
         for (option, given) in given.chain([("--out", self.out.is_some())]) {
             let taken = match option {
                 // One run writes no files.
@@ -245,6 +250,9 @@ fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
     if let Some(path) = &args.x0 {
         problem = problem.starting_from(path)?;
     }
+    if let Some(path) = &args.save_weights {
+        try_to_write(path).map_err(CommandError::NoAnswer)?;
+    }
     let setting = args.setting(name, &problem);
     let start = Instant::now();
     let run = problem
@@ -260,8 +268,12 @@ fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
             )),
             error => CommandError::NoAnswer(error.to_string()),
         })?;
+    let seconds = start.elapsed().as_secs_f64();
+    if let Some(path) = &args.save_weights {
+        save(path, &run.weights)?;
+    }
     let single = Single {
-        seconds: start.elapsed().as_secs_f64(),
+        seconds,
         data: problem.name().to_owned(),
         synthetic: problem.is_synthetic(),
         rows: problem.svm().margins().rows(),
@@ -271,6 +283,18 @@ fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
     output::print(args.general.speech.json, &single, |to| {
         show_one(&single, to)
     })
+}
+
+/// Writes one number per line, the intercept last: the format of --x0. Numbers are read back as the same bits.
+fn save(path: &Path, weights: &[f64]) -> Result<(), CommandError> {
+    if !weights.iter().all(|w| w.is_finite()) {
+        return Err(CommandError::NoAnswer(
+            "--save-weights: the run left the finite numbers; there are no weights to save"
+                .to_owned(),
+        ));
+    }
+    let lines: String = weights.iter().map(|w| format!("{w:e}\n")).collect();
+    write_file(path, lines.as_bytes()).map_err(CommandError::NoAnswer)
 }
 
 fn show_one(single: &Single, to: &mut dyn Write) -> io::Result<()> {

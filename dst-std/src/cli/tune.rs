@@ -3,39 +3,45 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::arguments::{named, not_negative, positive, positive_count};
+use super::arguments::{named, not_negative, positive, positive_count, whole_at_least};
 use super::common::{Files, Parallel, Seeded, Speech};
 use super::{CommandError, output};
 use crate::data::{data_folder, load};
+use crate::files::try_to_write;
 use crate::format::short;
 use crate::parallel;
 use crate::report::OutDir;
 use crate::tune::{
-    Counts, Criterion, End, ProblemKind, ScoredValues, TunedMethod, TuningConfig, TuningOutcome,
-    TuningProblem, picture, tune,
+    Counts, Criterion, End, ProblemKind, SavedTheta, ScoredValues, TunedMethod, TuningConfig,
+    TuningOutcome, TuningProblem, picture, tune,
 };
 
 /// Find hyperparameters with which a method stops sooner, by descending its stopping time.
 ///
-/// Tunes on random starting points, then evaluates on held-out ones, beside a grid search with the same number of
-/// evaluations. The figure is DIR/tune-PROBLEM-METHOD.svg.
+/// Tunes on random starting points, chooses on others, then evaluates on held-out ones, beside CMA-ES and a grid search with the same
+/// number of evaluations and known optima. The figure is DIR/tune-PROBLEM-METHOD.svg.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Problems:
-  quadratic    0.5*x'Qx in 100 variables, eigenvalues from 0.1 to 10; starts: standard normal
+  quadratic    0.5*x'Qx in --dim variables (100), eigenvalues from 0.1 to 10; starts: standard normal
   logistic     logistic regression on --data, or on a synthetic set of the size of a1a; starts: 0.1 * normal
   svm          smooth support vector machine on the same; starts: 0.1 * normal
-  rosenbrock   the curved valley in two variables; starts: (-1.2, 1) + 0.1 * normal
+  rosenbrock   the curved valley in --dim variables (2); starts: (-1.2, 1) + 0.1 * normal; with more than two variables
+               0.8 + 0.02 * normal in each, and L = 1400
 
 Methods and their initial values (L: the largest curvature):
   gd, preconditioned    step size 1/L, for preconditioned one for every variable
   heavy-ball, nesterov  step size 1/L, momentum 0.9
   adam                  step size 0.01, momenta 0.9 and 0.999
 
+A run stops when the criterion has fallen to --tolerance times its value at the start; with --absolute, to --tolerance.
+
 Examples:
   dst tune
-  dst tune --method nesterov --tolerance 1e-6
-  dst tune --data a1a --method heavy-ball --tolerance 1e-4
+  dst tune --method nesterov --tolerance 1e-6 --absolute
+  dst tune --data my.libsvm --method heavy-ball --save theta.json
+  dst tune --data other.libsvm --method heavy-ball --from theta.json
+  dst tune --problem rosenbrock --dim 50 --method nesterov --max-steps 20000
   dst tune --problem logistic --method preconditioned --json
 
 Ctrl-C keeps the best so far; a second Ctrl-C ends at once.")]
@@ -49,9 +55,15 @@ pub(super) struct Args {
     /// gd, heavy-ball, nesterov, adam or preconditioned.
     #[arg(long, value_name = "M", default_value = "heavy-ball", value_parser = named::<TunedMethod>)]
     method: TunedMethod,
-    /// Value at which a run stops.
-    #[arg(long, value_name = "E", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
+    /// Factor by which the criterion must fall; with --absolute, the value at which a run stops.
+    #[arg(long, value_name = "E", default_value = "1e-2", value_parser = positive, allow_hyphen_values = true)]
     tolerance: f64,
+    /// Take the tolerance as a value, not as a factor on the value at the start.
+    #[arg(long)]
+    absolute: bool,
+    /// Number of variables of quadratic and rosenbrock. [default: 100 and 2]
+    #[arg(long, value_name = "D", value_parser = dimension, allow_hyphen_values = true)]
+    dim: Option<usize>,
     /// Quantity that must fall to the tolerance: gradient-max, gradient-norm or value-gap.
     #[arg(long, value_name = "C", default_value = "gradient-max", value_parser = named::<Criterion>)]
     criterion: Criterion,
@@ -64,7 +76,7 @@ pub(super) struct Args {
     /// Held-out starting points for evaluation.
     #[arg(long, value_name = "K", default_value = "32", value_parser = positive_count, allow_hyphen_values = true)]
     held_out: usize,
-    /// Largest number of rounds of the descent.
+    /// Largest number of rounds of a descent.
     #[arg(long, value_name = "R", default_value = "40", value_parser = positive_count, allow_hyphen_values = true)]
     rounds: usize,
     /// Initial step size.
@@ -73,6 +85,12 @@ pub(super) struct Args {
     /// Initial momentum (adam: the first).
     #[arg(long, value_name = "B", value_parser = momentum, allow_hyphen_values = true)]
     beta: Option<f64>,
+    /// Begin with the values that --save wrote to this file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["alpha", "beta"])]
+    from: Option<PathBuf>,
+    /// Write the tuned values to this file as JSON.
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     /// Regularisation of logistic and svm: R/2 * |x|^2 is added to f.
     #[arg(long, value_name = "R", default_value = "0", value_parser = not_negative, allow_hyphen_values = true)]
     reg: f64,
@@ -84,6 +102,11 @@ pub(super) struct Args {
     seeded: Seeded,
     #[command(flatten)]
     speech: Speech,
+}
+
+/// Reads 2, 3, …
+fn dimension(text: &str) -> Result<usize, String> {
+    whole_at_least(text, 2)
 }
 
 /// Reads a number strictly between 0 and 1.
@@ -106,6 +129,15 @@ fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
             "--reg is for the problems logistic and svm, not for {}",
             kind.name()
         )));
+    }
+    if let Some(dim) = args.dim {
+        if kind.wants_data() {
+            return Err(CommandError::Usage(format!(
+                "--dim is for the problems quadratic and rosenbrock, not for {}",
+                kind.name()
+            )));
+        }
+        return TuningProblem::of_size(kind, dim, args.seeded.seed).map_err(CommandError::NoAnswer);
     }
     let Some(data) = &args.data else {
         return TuningProblem::built_in(kind, args.reg, args.seeded.seed)
@@ -143,7 +175,25 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
             args.method.name()
         )));
     }
+    if !args.absolute && args.tolerance >= 1.0 {
+        return Err(CommandError::Usage(format!(
+            "--tolerance is a factor below 1 on the value at the start, got {}; --absolute makes it a value",
+            short(args.tolerance)
+        )));
+    }
     let problem = problem(args)?;
+    let theta = match &args.from {
+        Some(path) => {
+            let saved = SavedTheta::read(path).map_err(CommandError::NoAnswer)?;
+            let fitting = saved.fitting(args.method, problem.objective.dim());
+            let refuse = |why| CommandError::NoAnswer(format!("{}: {why}", path.display()));
+            Some(fitting.map_err(refuse)?)
+        }
+        None => None,
+    };
+    if let Some(path) = &args.save {
+        try_to_write(path).map_err(CommandError::NoAnswer)?;
+    }
     let progress = args.speech.interruptible()?;
     let out = OutDir::create(&args.files.out).map_err(CommandError::NoAnswer)?;
     let config = TuningConfig {
@@ -153,9 +203,11 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         starts: args.starts,
         held_out: args.held_out,
         rounds: args.rounds,
+        absolute: args.absolute,
         seed: args.seeded.seed,
         alpha: args.alpha,
         beta: args.beta,
+        theta,
         ..TuningConfig::new(args.method)
     };
     let outcome = parallel::with(args.parallel.threads(), || {
@@ -166,6 +218,10 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let plot = out
         .write(&name, &picture(&outcome))
         .map_err(CommandError::NoAnswer)?;
+    if let Some(path) = &args.save {
+        let saved = SavedTheta::of(&outcome);
+        saved.write(path).map_err(CommandError::NoAnswer)?;
+    }
     let report = Report {
         outcome: &outcome,
         plot,
@@ -182,45 +238,30 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
 }
 
 fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::Result<()> {
+    let outcome = report.outcome;
     let TuningOutcome {
         problem,
         size,
         method,
-        parameters,
-        tolerance,
-        max_steps,
         before,
         tuned,
-        grid,
-        grid_points,
         ..
-    } = report.outcome;
-    let count = |steps: Option<usize>| {
-        steps.map_or_else(|| format!("{max_steps}+"), |steps| steps.to_string())
-    };
-    let values: Vec<String> = if *method == TunedMethod::Preconditioned.name() {
-        let (low, high) = range(&tuned.theta);
-        let first = before.theta.first().copied().unwrap_or(0.0);
-        vec![format!(
-            "α {} → {} … {}, one per variable",
-            short(first),
-            short(low),
-            short(high)
-        )]
+    } = outcome;
+    let limit = outcome.max_steps;
+    let count =
+        |steps: Option<usize>| steps.map_or_else(|| format!("{limit}+"), |steps| steps.to_string());
+    let target = if outcome.absolute {
+        short(outcome.tolerance)
     } else {
-        let changes = parameters.iter().zip(before.theta.iter().zip(&tuned.theta));
-        changes
-            .map(|(name, (from, to))| format!("{name} {} → {}", short(*from), short(*to)))
-            .collect()
+        format!("{} of the start", short(outcome.tolerance))
     };
     writeln!(
         out,
-        "{method} on {problem} ({size}): {} → {} iterations to {} ≤ {} ({})",
+        "{method} on {problem} ({size}): {} → {} iterations to {} ≤ {target} ({})",
         count(before.training.median),
         count(tuned.training.median),
         criterion.formula(),
-        short(*tolerance),
-        values.join(", ")
+        changes(outcome)
     )?;
     let line = |counts: &Counts| {
         let (median, worst) = (count(counts.median), count(counts.worst));
@@ -232,47 +273,85 @@ fn show(report: &Report<'_>, criterion: Criterion, out: &mut dyn Write) -> io::R
             format!("median {median}, worst {worst}")
         }
     };
-    let row = |out: &mut dyn Write, name: &str, setting: &ScoredValues| {
+    let row = |out: &mut dyn Write, name: &str, training: &Counts, held_out: &Counts| {
         writeln!(
             out,
             "  {name:<12} training ({}): {:<28} held-out ({}): {}",
-            setting.training.steps.len(),
-            line(&setting.training),
-            setting.held_out.steps.len(),
-            line(&setting.held_out)
+            training.steps.len(),
+            line(training),
+            held_out.steps.len(),
+            line(held_out)
         )
     };
-    row(out, "before", before)?;
-    row(out, "tuned", tuned)?;
-    if let Some(grid) = grid {
-        row(out, "grid search", grid)?;
+    row(out, "before", &before.training, &before.held_out)?;
+    row(out, "tuned", &tuned.training, &tuned.held_out)?;
+    let searches = searches(outcome);
+    for (name, found, _) in &searches {
+        row(out, name, &found.training, &found.held_out)?;
+    }
+    for known in &outcome.known {
+        row(out, known.name, &known.training, &known.held_out)?;
     }
     writeln!(
         out,
         "  cost of tuning: {} gradients and {} Hessian-vector products",
         tuned.work.gradients, tuned.work.products
     )?;
-    if let Some(grid) = grid {
-        let shared = if *method == TunedMethod::Preconditioned.name() {
-            ", one step size for all variables"
-        } else {
-            ""
-        };
-        let theta = grid.theta.iter().take(parameters.len());
-        let values: Vec<String> = parameters
-            .iter()
-            .zip(theta)
-            .map(|(name, value)| format!("{name} = {}", short(*value)))
-            .collect();
+    for (name, found, points) in &searches {
         writeln!(
             out,
-            "  grid search: {grid_points} points, {} gradients, best {}{shared}",
-            grid.work.gradients,
-            values.join(", ")
+            "  {name}: {points} points, {} gradients, best {}",
+            found.work.gradients,
+            values(outcome, name, found)
         )?;
     }
-    writeln!(out, "  {}", verdict(report.outcome))?;
+    writeln!(out, "  {}", verdict(outcome))?;
     writeln!(out, "  plot: {}", report.plot.display())
+}
+
+/// Returns the searches without a gradient that were finished: name, result, points.
+fn searches(outcome: &TuningOutcome) -> Vec<(&'static str, &ScoredValues, usize)> {
+    let cmaes = outcome.cmaes.as_ref();
+    let cmaes = cmaes.map(|found| ("CMA-ES", found, outcome.cmaes_points));
+    let grid = outcome.grid.as_ref();
+    let grid = grid.map(|found| ("grid search", found, outcome.grid_points));
+    cmaes.into_iter().chain(grid).collect()
+}
+
+/// Returns the hyperparameters before and after as text.
+fn changes(outcome: &TuningOutcome) -> String {
+    let (before, tuned) = (&outcome.before.theta, &outcome.tuned.theta);
+    if outcome.method == TunedMethod::Preconditioned.name() {
+        let (low, high) = range(tuned);
+        let first = before.first().copied().unwrap_or(0.0);
+        return format!(
+            "α {} → {} … {}, one per variable",
+            short(first),
+            short(low),
+            short(high)
+        );
+    }
+    let changes = outcome.parameters.iter().zip(before.iter().zip(tuned));
+    let texts: Vec<String> = changes
+        .map(|(name, (from, to))| format!("{name} {} → {}", short(*from), short(*to)))
+        .collect();
+    texts.join(", ")
+}
+
+/// Returns the hyperparameters that a search found as text.
+fn values(outcome: &TuningOutcome, search: &str, found: &ScoredValues) -> String {
+    if outcome.method == TunedMethod::Preconditioned.name() {
+        let (low, high) = range(&found.theta);
+        return match search {
+            "grid search" => format!("α = {}, one step size for all variables", short(low)),
+            _ => format!("α = {} … {}, one per variable", short(low), short(high)),
+        };
+    }
+    let parameters = outcome.parameters.iter().zip(&found.theta);
+    let texts: Vec<String> = parameters
+        .map(|(name, value)| format!("{name} = {}", short(*value)))
+        .collect();
+    texts.join(", ")
 }
 
 /// Returns the smallest and the largest value.
@@ -309,11 +388,18 @@ fn verdict(outcome: &TuningOutcome) -> String {
     } else {
         String::new()
     };
-    let grid = outcome.grid.as_ref().and_then(|grid| grid.held_out.median);
-    let and = match (grid, tuned.median) {
-        (Some(grid), Some(tuned)) if grid < tuned => "; the grid search found better values",
-        (Some(_), None) => "; the grid search found better values",
-        _ => "",
+    let better: Vec<&str> = searches(outcome)
+        .into_iter()
+        .filter(|(_, found, _)| {
+            let median = |counts: &Counts| counts.median.unwrap_or(usize::MAX);
+            median(&found.held_out) < median(tuned)
+        })
+        .map(|(name, ..)| name)
+        .collect();
+    let and = if better.is_empty() {
+        String::new()
+    } else {
+        format!("; better values by {}", better.join(" and "))
     };
     format!("on starting points that had no part in the tuning: {gain}{but}{and}")
 }

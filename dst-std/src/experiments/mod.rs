@@ -12,6 +12,7 @@ pub mod control;
 pub mod illustration;
 pub mod l2o;
 pub mod ola;
+pub mod tune;
 pub mod validation;
 
 pub use crate::Failure;
@@ -70,6 +71,11 @@ pub const ALL: &[Experiment] = &[
         name: "ola",
         title: ola::TITLE,
         run: ola::experiment,
+    },
+    Experiment {
+        name: "tune",
+        title: tune::TITLE,
+        run: tune::experiment,
     },
     Experiment {
         name: "control",

@@ -158,6 +158,10 @@ impl<O: Objective<f64>> Stepper for Baseline<'_, O> {
     fn value(&self) -> f64 {
         self.f
     }
+    fn point(&self) -> &[f64] {
+        &self.x
+    }
+
     fn gradient_max(&self) -> f64 {
         self.gradient.iter().fold(0.0, |max, g| max.max(g.abs()))
     }

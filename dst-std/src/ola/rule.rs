@@ -20,6 +20,12 @@ pub(super) trait Stepper {
     fn best(&self) -> f64 {
         self.value()
     }
+    /// Returns the point of the last gradient.
+    fn point(&self) -> &[f64];
+    /// Returns the point that the method returns as its result.
+    fn best_point(&self) -> &[f64] {
+        self.point()
+    }
     /// Returns max |∇f| at the point of the last gradient.
     fn gradient_max(&self) -> f64;
     /// Returns the current learning rate.
@@ -55,7 +61,7 @@ pub(super) trait Rule: Sized {
 /// The adaptations of dst-core have the same methods but no trait in common. Each evaluates f and ∇f once at the start
 /// and once in every iteration.
 macro_rules! rule {
-    ($config:ident, $run:ident, best: $best:expr, products: $products:expr) => {
+    ($config:ident, $run:ident, best: $best:expr, best_point: $best_point:expr, products: $products:expr) => {
         impl Rule for $config<f64> {
             type Run<'m, O: Objective<f64>> = $run<'m, f64, O>;
 
@@ -86,6 +92,13 @@ macro_rules! rule {
                 let best: fn(&Self) -> f64 = $best;
                 best(self)
             }
+            fn point(&self) -> &[f64] {
+                self.state()
+            }
+            fn best_point(&self) -> &[f64] {
+                let point: fn(&Self) -> &[f64] = $best_point;
+                point(self)
+            }
             fn gradient_max(&self) -> f64 {
                 self.gradient_max()
             }
@@ -106,6 +119,6 @@ macro_rules! rule {
     };
 }
 
-rule!(OlaConfig, AdamOla, best: |run| run.value(), products: |_| 0);
-rule!(GuardedConfig, GuardedOla, best: |run| run.best().1, products: |_| 0);
-rule!(NewtonConfig, NewtonOla, best: |run| run.value(), products: |run| run.products());
+rule!(OlaConfig, AdamOla, best: |run| run.value(), best_point: |run| run.state(), products: |_| 0);
+rule!(GuardedConfig, GuardedOla, best: |run| run.best().1, best_point: |run| run.best().0, products: |_| 0);
+rule!(NewtonConfig, NewtonOla, best: |run| run.value(), best_point: |run| run.state(), products: |run| run.products());

@@ -57,6 +57,9 @@ pub struct OlaRun {
     /// f before every update and at the end.
     #[serde(skip)]
     pub trace: Vec<f64>,
+    /// The returned point.
+    #[serde(skip)]
+    pub weights: Vec<f64>,
 }
 
 impl OlaRun {
@@ -155,6 +158,11 @@ fn drive(mut stepper: impl Stepper, setting: Setting, limits: Limits) -> OlaRun 
             }
         }
     }
+    let weights = if converged || stepper.best() >= f {
+        stepper.point().to_vec()
+    } else {
+        stepper.best_point().to_vec()
+    };
     OlaRun {
         method: setting.algorithm,
         alpha0: setting.alpha,
@@ -168,6 +176,7 @@ fn drive(mut stepper: impl Stepper, setting: Setting, limits: Limits) -> OlaRun 
         evaluations: stepper.evaluations(),
         hessian_products: stepper.hessian_products(),
         trace,
+        weights,
     }
 }
 
@@ -228,6 +237,7 @@ fn windowed<O: Objective<f64>>(
         evaluations,
         hessian_products,
         trace,
+        weights: ola.state().to_vec(),
     })
 }
 

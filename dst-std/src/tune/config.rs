@@ -47,18 +47,6 @@ impl Criterion {
         }
     }
 
-    /// Returns ε of the engine's J and the least value of J.
-    pub(super) fn level(self, tolerance: f64, problem: &TuningProblem) -> (f64, f64) {
-        match self {
-            Self::GradientMax => (tolerance, 0.0),
-            Self::GradientNorm => (tolerance * tolerance, 0.0),
-            Self::ValueGap => {
-                let least = problem.least();
-                (least + tolerance, least)
-            }
-        }
-    }
-
     /// Converts the engine's J to the number that is compared with the tolerance.
     pub(super) fn shown(self, j: f64, floor: f64) -> f64 {
         match self {
@@ -76,22 +64,28 @@ pub struct TuningConfig {
     pub method: TunedMethod,
     /// The quantity that must fall to the tolerance.
     pub criterion: Criterion,
-    /// The value at which a run stops.
+    /// The factor by which the quantity must fall from its value at the start; with `absolute`, the value at which a run stops.
     pub tolerance: f64,
+    /// True if the tolerance is a value of the quantity, not a factor.
+    pub absolute: bool,
     /// The iteration limit of a run.
     pub max_steps: usize,
     /// Starting points to tune on.
     pub starts: usize,
     /// Held-out starting points for evaluation.
     pub held_out: usize,
-    /// The largest number of rounds of the descent.
+    /// The largest number of rounds of a descent.
     pub rounds: usize,
+    /// Descents, from the best of several starts.
+    pub descents: usize,
     /// Seed of the starting points.
     pub seed: u64,
     /// The initial step size; the textbook's if absent.
     pub alpha: Option<f64>,
     /// The initial momentum (Adam: β₁); the textbook's if absent.
     pub beta: Option<f64>,
+    /// All initial hyperparameters, in the place of the textbook's, `alpha` and `beta`.
+    pub theta: Option<Vec<f64>>,
 }
 
 impl TuningConfig {
@@ -100,20 +94,45 @@ impl TuningConfig {
         Self {
             method,
             criterion: Criterion::default(),
-            tolerance: 1e-4,
+            tolerance: 1e-2,
+            absolute: false,
             max_steps: 2000,
             starts: 16,
             held_out: 32,
             rounds: 40,
+            descents: 2,
             seed: 1,
             alpha: None,
             beta: None,
+            theta: None,
         }
+    }
+
+    /// Returns ε of the engine's J for a run that starts at `first`, if the least value of J is `floor`.
+    pub(super) fn epsilon(&self, first: f64, floor: f64) -> f64 {
+        let tolerance = match self.criterion {
+            // The engine's J is the square.
+            Criterion::GradientNorm => self.tolerance * self.tolerance,
+            Criterion::GradientMax | Criterion::ValueGap => self.tolerance,
+        };
+        if self.absolute {
+            floor + tolerance
+        } else {
+            floor + tolerance * (first - floor)
+        }
+    }
+
+    /// Returns the number of starts that choose between candidates.
+    pub(super) fn choosing(&self) -> usize {
+        2 * self.starts
     }
 
     /// Returns the initial hyperparameters.
     pub(super) fn first(&self, problem: &TuningProblem) -> Vec<f64> {
         let dim = problem.objective.dim();
+        if let Some(theta) = &self.theta {
+            return theta.clone();
+        }
         let mut theta = self.method.textbook(problem.lipschitz, dim);
         for (i, theta) in theta.iter_mut().enumerate() {
             let asked = match self.method.role(i) {

@@ -6,21 +6,10 @@
 //! factor for all is searched.
 
 use super::method::{Role, TunedMethod};
-use super::starts::Starts;
-use super::trial::NoTrial;
 use crate::random::bits;
 
 /// Halvings of the grid, all axes together, at the most: a quarter of a million points.
 const HALVINGS: u32 = 18;
-
-/// The best point of a grid.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub(super) u: Vec<f64>,
-    pub(super) score: f64,
-    /// Grid points tried.
-    pub(super) points: usize,
-}
 
 /// Returns the lower and upper end of every axis, around the initial values.
 fn sides(method: TunedMethod, u0: &[f64]) -> Vec<(f64, f64)> {
@@ -59,48 +48,31 @@ fn level_points(axes: usize, level: u32, seed: u64) -> Vec<Vec<u32>> {
     points.into_iter().map(|(_, point)| point).collect()
 }
 
-/// Searches until `budget` further evaluations are spent. The initial point and its score are known beforehand.
-pub(super) fn search(
-    starts: &mut Starts<'_>,
-    u0: &[f64],
-    score: f64,
-    budget: usize,
-    seed: u64,
-    mut tick: impl FnMut(usize),
-) -> Result<Found, NoTrial> {
-    let sides = sides(starts.method, u0);
-    let begin = starts.work.total();
-    let mut found = Found {
-        u: u0.to_vec(),
-        score,
-        points: 0,
-    };
-    for level in 1..=HALVINGS / sides.len().max(1) as u32 {
-        for point in level_points(sides.len(), level, seed) {
-            let spent = starts.work.total() - begin;
-            if spent >= budget {
-                return Ok(found);
-            }
+/// Returns the points of the grid around u0, coarse levels first.
+pub(super) fn points(method: TunedMethod, u0: &[f64], seed: u64) -> impl Iterator<Item = Vec<f64>> {
+    let sides = sides(method, u0);
+    let u0 = u0.to_vec();
+    let axes = sides.len();
+    (1..=HALVINGS / axes.max(1) as u32)
+        .flat_map(move |level| {
+            let points = level_points(axes, level, seed).into_iter();
+            points.map(move |point| (level, point))
+        })
+        .map(move |(level, point)| {
             let width = f64::from(1_u32 << level);
-            let mut u: Vec<f64> = point
+            let u: Vec<f64> = point
                 .iter()
                 .zip(&sides)
                 .map(|(&i, (low, high))| low + (high - low) * f64::from(i) / width)
                 .collect();
-            if let Some(&shared) = u.last()
-                && u.len() < u0.len()
-            {
-                u = u0.iter().map(|u| u + shared - u0[0]).collect();
+            match u.last() {
+                // One factor for all step sizes.
+                Some(shared) if u.len() < u0.len() => {
+                    u0.iter().map(|u| u + shared - u0[0]).collect()
+                }
+                _ => u,
             }
-            let score = starts.mean(&u, false)?.score;
-            found.points += 1;
-            if score < found.score {
-                found = Found { u, score, ..found };
-            }
-            tick(starts.work.total() - begin - spent);
-        }
-    }
-    Ok(found)
+        })
 }
 
 #[cfg(test)]

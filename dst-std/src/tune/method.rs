@@ -69,6 +69,40 @@ impl TunedMethod {
         }
     }
 
+    /// Returns starts beside the textbook's, from which a descent may begin. They depend on the problem alone, so that the result does
+    /// not depend much on the initial values of the configuration.
+    pub(super) fn anchors(self, lipschitz: f64, dim: usize) -> Vec<Vec<f64>> {
+        let alpha = 1.0 / lipschitz;
+        let pair = |(alpha, beta): (f64, f64)| vec![alpha / lipschitz, beta];
+        match self {
+            Self::Gd => vec![vec![alpha], vec![1.8 * alpha]],
+            Self::Preconditioned => vec![vec![alpha; dim], vec![1.8 * alpha; dim]],
+            Self::HeavyBall => [
+                (1.0, 0.7),
+                (1.0, 0.9),
+                (1.5, 0.97),
+                (2.0, 0.99),
+                (2.0, 0.997),
+            ]
+            .map(pair)
+            .to_vec(),
+            Self::Nesterov => [
+                (0.8, 0.7),
+                (0.8, 0.9),
+                (0.8, 0.97),
+                (0.8, 0.99),
+                (0.8, 0.997),
+            ]
+            .map(pair)
+            .to_vec(),
+            Self::Adam => [0.001, 0.01, 0.1, 1.0]
+                .map(|alpha| vec![alpha, 0.9, 0.999])
+                .into_iter()
+                .chain([vec![0.1, 0.9, 0.9], vec![0.1, 0.97, 0.97]])
+                .collect(),
+        }
+    }
+
     pub(super) fn role(self, parameter: usize) -> Role {
         match self {
             Self::Gd | Self::Preconditioned => Role::Step,

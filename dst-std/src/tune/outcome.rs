@@ -3,8 +3,33 @@
 use serde::Serialize;
 
 use super::config::Criterion;
-use super::descent::End;
-use super::trial::{Trial, Work};
+use super::trial::Trial;
+use crate::family::{self, End};
+
+/// Evaluations of gradients, and of products with the Hessian, which cost about the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Work {
+    /// Gradients: one for every iteration of a forward run.
+    pub gradients: usize,
+    /// Hessian-vector products, which differentiation takes.
+    pub products: usize,
+}
+
+impl Work {
+    /// Returns the sum of both.
+    pub fn total(self) -> usize {
+        self.gradients + self.products
+    }
+}
+
+impl From<family::Work> for Work {
+    fn from(work: family::Work) -> Self {
+        Self {
+            gradients: work.forward,
+            products: work.backward,
+        }
+    }
+}
 
 /// Iteration counts of several runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,6 +82,19 @@ pub struct ScoredValues {
     pub work: Work,
 }
 
+/// A known optimum: that of a method on quadratics with extreme eigenvalues μ and L, or Chebyshev's semi-iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KnownOptimum {
+    /// The name: `Polyak`, `Nesterov`, `2/(L + μ)` or `Chebyshev`.
+    pub name: &'static str,
+    /// The hyperparameters; of Chebyshev's schedule, μ and L.
+    pub theta: Vec<f64>,
+    /// Counts on the training starts.
+    pub training: Counts,
+    /// Counts on the held-out starts.
+    pub held_out: Counts,
+}
+
 /// One round of the descent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Round {
@@ -66,8 +104,6 @@ pub struct Round {
     pub theta: Vec<f64>,
     /// The mean over the training starts, as in [`Counts::mean`].
     pub training: f64,
-    /// The median over the held-out starts, if it was evaluated and is within the limit.
-    pub held_out: Option<usize>,
     /// Evaluations spent up to this round.
     pub work: Work,
 }
@@ -85,8 +121,10 @@ pub struct TuningOutcome {
     pub parameters: &'static [&'static str],
     /// The name of the criterion.
     pub criterion: &'static str,
-    /// The value at which runs stop.
+    /// The factor by which the criterion falls, or with `absolute` its value at which runs stop.
     pub tolerance: f64,
+    /// True if the tolerance is absolute.
+    pub absolute: bool,
     /// The iteration limit of a run.
     pub max_steps: usize,
     /// The seed of the starting points.
@@ -99,7 +137,13 @@ pub struct TuningOutcome {
     pub grid: Option<ScoredValues>,
     /// Points of the grid search.
     pub grid_points: usize,
-    /// The rounds from `before` to `tuned`.
+    /// The best values of CMA-ES with the same number of evaluations; none after an interrupt.
+    pub cmaes: Option<ScoredValues>,
+    /// Points of CMA-ES.
+    pub cmaes_points: usize,
+    /// Known optima, if the problem is a quadratic.
+    pub known: Vec<KnownOptimum>,
+    /// The rounds of the best descent from its start to `tuned`.
     pub rounds: Vec<Round>,
     /// The reason for the end of the descent.
     pub end: End,

@@ -7,23 +7,25 @@ use crate::linalg::largest_eigenvalue;
 use crate::problems::{
     Form, Logistic, Margins, Rosenbrock, SmoothSvm, TOO_LARGE, minimise, quadratic,
 };
-use crate::random::{bits, normals};
+use crate::random::normals;
 
 /// Variables and reflections of the built-in quadratic.
 const QUADRATIC: (usize, usize) = (100, 8);
 /// The usual start on Rosenbrock's function.
 const ROSENBROCK: [f64; 2] = [-1.2, 1.0];
+/// L of Rosenbrock's chain in more variables, between the curvature at the starts and at the minimum.
+const CHAIN_LIPSCHITZ: f64 = 1400.0;
 
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProblemKind {
-    /// ½xᵀQx in 100 variables, eigenvalues from 0.1 to 10.
+    /// ½xᵀQx, eigenvalues from 0.1 to 10; 100 variables unless another number is given.
     Quadratic,
     /// Logistic regression on a data set.
     Logistic,
     /// The smooth support vector machine on a data set.
     Svm,
-    /// Rosenbrock's valley in two variables.
+    /// Rosenbrock's valley; two variables unless another number is given.
     Rosenbrock,
 }
 
@@ -61,38 +63,62 @@ pub struct TuningProblem {
     pub spread: f64,
     /// L: a bound on the curvature, or the curvature at the centre. The textbook's step is 1/L.
     pub lipschitz: f64,
+    /// The extreme eigenvalues (μ, L) of a quadratic.
+    pub extremes: Option<(f64, f64)>,
 }
 
 impl TuningProblem {
-    /// Makes a built-in problem. Kinds that need data get a synthetic set of the size of a1a. The error is one sentence.
+    /// Makes a built-in problem of its usual size. Kinds that need data get a synthetic set of the size of a1a. The error is one
+    /// sentence.
     pub fn built_in(kind: ProblemKind, regularisation: f64, seed: u64) -> Result<Self, String> {
-        Ok(match kind {
-            ProblemKind::Quadratic => {
-                let (dim, reflections) = QUADRATIC;
-                Self {
-                    name: kind.name().to_owned(),
-                    size: format!("{dim} variables"),
-                    objective: Box::new(Form(quadratic::reflected(dim, reflections, seed))),
-                    centre: vec![0.0; dim],
-                    spread: 1.0,
-                    lipschitz: quadratic::spectrum(dim).into_iter().fold(0.0, f64::max),
-                }
-            }
-            ProblemKind::Rosenbrock => {
-                let centre = ROSENBROCK.to_vec();
-                let objective = Rosenbrock { dim: centre.len() };
-                Self {
-                    name: kind.name().to_owned(),
-                    size: "2 variables".to_owned(),
-                    lipschitz: curvature(&objective, &centre),
-                    objective: Box::new(objective),
-                    centre,
-                    spread: 0.1,
-                }
-            }
+        match kind {
+            ProblemKind::Quadratic => Self::of_size(kind, QUADRATIC.0, seed),
+            ProblemKind::Rosenbrock => Self::of_size(kind, ROSENBROCK.len(), seed),
             ProblemKind::Logistic | ProblemKind::Svm => {
                 let examples = synthetic(Shape::A1A, seed);
-                Self::on_data(kind, "synthetic", examples, regularisation)?
+                Self::on_data(kind, "synthetic", examples, regularisation)
+            }
+        }
+    }
+
+    /// Makes a quadratic or Rosenbrock's function in `dim` variables. The error is one sentence.
+    pub fn of_size(kind: ProblemKind, dim: usize, seed: u64) -> Result<Self, String> {
+        if dim < 2 {
+            return Err(format!(
+                "the problem '{}' has at least 2 variables",
+                kind.name()
+            ));
+        }
+        let named = |centre, spread, lipschitz, extremes, objective| Self {
+            name: kind.name().to_owned(),
+            size: format!("{dim} variables"),
+            objective,
+            centre,
+            spread,
+            lipschitz,
+            extremes,
+        };
+        Ok(match kind {
+            ProblemKind::Quadratic => {
+                let (_, reflections) = QUADRATIC;
+                let spectrum = quadratic::spectrum(dim);
+                let least = spectrum.iter().copied().fold(f64::INFINITY, f64::min);
+                let most = spectrum.into_iter().fold(0.0, f64::max);
+                let form = Form(quadratic::reflected(dim, reflections, seed));
+                let extremes = Some((least, most));
+                named(vec![0.0; dim], 1.0, most, extremes, Box::new(form))
+            }
+            ProblemKind::Rosenbrock if dim > 2 => {
+                let objective = Box::new(Rosenbrock { dim });
+                named(vec![0.8; dim], 0.02, CHAIN_LIPSCHITZ, None, objective)
+            }
+            ProblemKind::Rosenbrock => {
+                let (objective, centre) = (Rosenbrock { dim }, ROSENBROCK.to_vec());
+                let lipschitz = curvature(&objective, &centre);
+                named(centre, 0.1, lipschitz, None, Box::new(objective))
+            }
+            ProblemKind::Logistic | ProblemKind::Svm => {
+                return Err(format!("the size of '{}' is that of its data", kind.name()));
             }
         })
     }
@@ -131,12 +157,13 @@ impl TuningProblem {
             centre: vec![0.0; dim],
             spread: 0.1,
             lipschitz,
+            extremes: None,
         })
     }
 
-    /// Returns starting point number `index` of a stream.
-    pub fn start(&self, stream: u64, index: usize) -> Vec<f64> {
-        let mut x = normals(bits(stream, index as u64), self.centre.len());
+    /// Returns the starting point with this key.
+    pub fn start(&self, key: u64) -> Vec<f64> {
+        let mut x = normals(key, self.centre.len());
         for (x, centre) in x.iter_mut().zip(&self.centre) {
             *x = centre + self.spread * *x;
         }
@@ -177,8 +204,8 @@ mod tests {
     #[test]
     fn starts_are_spread_around_the_centre() {
         let problem = TuningProblem::built_in(ProblemKind::Rosenbrock, 0.0, 1).unwrap();
-        let (a, b) = (problem.start(1, 0), problem.start(1, 1));
-        assert!(a != b && a == problem.start(1, 0) && a != problem.start(2, 0));
+        let (a, b) = (problem.start(1), problem.start(2));
+        assert!(a != b && a == problem.start(1));
         for (a, centre) in a.iter().zip(&problem.centre) {
             assert!((a - centre).abs() < 0.6, "{a}");
         }

@@ -12,24 +12,17 @@ pub fn picture(outcome: &TuningOutcome) -> String {
 fn rounds(outcome: &TuningOutcome) -> Plot {
     let limit = outcome.max_steps as f64;
     let training = outcome.rounds.iter().map(|r| (r.round as f64, r.training));
-    let looks = outcome
-        .rounds
-        .iter()
-        .filter_map(|r| Some((r.round as f64, r.held_out? as f64)));
     let mut plot = Plot::new(format!(
         "{} on {}: iterations along the way",
         outcome.method, outcome.problem
     ))
     .x(Axis::linear("round"))
     .y(Axis::log("N"))
-    .line(Series::new("training starts, mean", training).markers())
-    .line(
-        Series::new("held-out starts, median", looks)
-            .markers()
-            .dashed(),
-    );
-    if let Some(median) = outcome.grid.as_ref().and_then(|grid| grid.held_out.median) {
-        plot = plot.horizontal("grid search, held-out median", median as f64);
+    .line(Series::new("training starts, mean", training).markers());
+    for (name, counts) in others(outcome) {
+        if let Some(median) = counts.median {
+            plot = plot.horizontal(format!("{name}, held-out median"), median as f64);
+        }
     }
     if outcome.rounds.iter().any(|r| r.training >= limit) {
         plot = plot.horizontal("limit; above it, extrapolated", limit);
@@ -55,11 +48,23 @@ fn held_out(outcome: &TuningOutcome) -> Plot {
         .y(Axis::log("N"))
         .line(Series::new("tuned", sorted(&outcome.tuned.held_out)).markers())
         .line(Series::new("before", sorted(&outcome.before.held_out)).markers());
-    if let Some(grid) = &outcome.grid {
-        plot = plot.line(Series::new("grid search", sorted(&grid.held_out)).dashed());
+    for (name, counts) in others(outcome) {
+        plot = plot.line(Series::new(name, sorted(counts)).dashed());
     }
     if outcome.before.held_out.reached < 1.0 || outcome.tuned.held_out.reached < 1.0 {
         plot = plot.horizontal("limit", limit);
     }
     plot
+}
+
+/// Returns the held-out counts of CMA-ES, of the grid search and of the known optima.
+fn others(outcome: &TuningOutcome) -> impl Iterator<Item = (&'static str, &Counts)> {
+    let cmaes = outcome
+        .cmaes
+        .iter()
+        .map(|found| ("CMA-ES", &found.held_out));
+    let grid = outcome.grid.iter();
+    let grid = grid.map(|found| ("grid search", &found.held_out));
+    let known = outcome.known.iter().map(|k| (k.name, &k.held_out));
+    cmaes.chain(grid).chain(known)
 }

@@ -14,13 +14,24 @@ use dst_core::{
     Crossing, Error, Euler, HeapMemory, Iterate, Plan, Progress, Reading, Seeds, Status, System,
 };
 
-use super::PreparedRun;
+use crate::family::Work;
 use crate::progress::Interrupt;
 
 /// Steps between two polls of the interrupt flag.
 const PATIENCE: usize = 64;
 /// The largest number of bytes of checkpoints for one run.
 const MEMORY: usize = 64 << 20;
+
+/// A method on a problem, ready to be run.
+#[derive(Clone, Copy)]
+pub(super) struct PreparedRun<'a> {
+    pub(super) system: &'a (dyn System<f64> + Send + Sync),
+    /// The value of J at which the run stops.
+    pub(super) epsilon: f64,
+    /// The least value of J.
+    pub(super) floor: f64,
+    pub(super) max_steps: usize,
+}
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,32 +42,10 @@ pub(super) struct Trial {
     pub(super) criterion: f64,
     /// See above; infinite if the run left the finite numbers.
     pub(super) score: f64,
-    /// The derivative of the score by θ; zero where there is none.
+    /// The derivative of the score by θ; empty where there is none.
     pub(super) gradient: Vec<f64>,
     /// Evaluations of the run.
     pub(super) work: Work,
-}
-
-/// Evaluations of gradients, and of products with the Hessian, which cost about the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Work {
-    /// Gradients: one for every iteration of a forward run.
-    pub gradients: usize,
-    /// Hessian-vector products, which differentiation takes.
-    pub products: usize,
-}
-
-impl Work {
-    /// Returns the sum of both.
-    pub fn total(self) -> usize {
-        self.gradients + self.products
-    }
-
-    /// Adds other work to this.
-    pub fn add(&mut self, other: Self) {
-        self.gradients += other.gradients;
-        self.products += other.products;
-    }
 }
 
 /// The reason why there is no trial.
@@ -113,7 +102,7 @@ pub(super) fn trial(
         match status {
             Ok(Status::Running(_)) => {}
             Ok(status) => break status,
-            Err(Error::NonFinite { step }) => return Ok(lost(theta.len(), step)),
+            Err(Error::NonFinite { step }) => return Ok(lost(step)),
             Err(error) => return Err(NoTrial::Engine(error)),
         }
     };
@@ -148,10 +137,10 @@ pub(super) fn trial(
         steps: reached.then_some(steps),
         criterion,
         score,
-        gradient: vec![0.0; theta.len()],
+        gradient: Vec::new(),
         work: Work {
-            gradients: steps + 1,
-            products: 0,
+            forward: steps + 1,
+            backward: 0,
         },
     };
     if differentiate {
@@ -174,15 +163,15 @@ pub(super) fn trial(
 }
 
 /// Returns the trial of a run that left the finite numbers at this step.
-fn lost(params: usize, step: usize) -> Trial {
+fn lost(step: usize) -> Trial {
     Trial {
         steps: None,
         criterion: f64::INFINITY,
         score: f64::INFINITY,
-        gradient: vec![0.0; params],
+        gradient: Vec::new(),
         work: Work {
-            gradients: step + 1,
-            products: 0,
+            forward: step + 1,
+            backward: 0,
         },
     }
 }
@@ -203,7 +192,7 @@ fn memory<Y: System<f64> + ?Sized>(
     HeapMemory::with_records(plan, system, slots)
 }
 
-/// Differentiates a finished run and adds `scale` times the gradient to the trial.
+/// Differentiates a finished run and stores `scale` times the gradient in the trial.
 fn sweep<Y, W>(
     problem: dst_core::Problem<'_, f64, Y, Euler<f64>>,
     memory: &mut HeapMemory<f64>,
@@ -226,12 +215,10 @@ where
     };
     match result {
         Ok(gradient) => {
-            for (to, from) in trial.gradient.iter_mut().zip(gradient.theta) {
-                *to += scale * from;
-            }
+            trial.gradient = gradient.theta.iter().map(|from| scale * from).collect();
             trial.work = Work {
-                gradients: gradient.evaluations.rate,
-                products: gradient.evaluations.pullback + gradient.evaluations.pushforward,
+                forward: gradient.evaluations.rate,
+                backward: gradient.evaluations.pullback + gradient.evaluations.pushforward,
             };
             Ok(())
         }
@@ -257,14 +244,24 @@ mod tests {
     ) -> Trial {
         let problem = TuningProblem::built_in(ProblemKind::Quadratic, 0.0, 1).unwrap();
         let system = method.system(&*problem.objective, criterion.optimality());
-        let (epsilon, floor) = criterion.level(1e-4, &problem);
+        let floor = if criterion == Criterion::ValueGap {
+            problem.least()
+        } else {
+            0.0
+        };
+        let config = crate::tune::TuningConfig {
+            criterion,
+            tolerance: 1e-4,
+            absolute: true,
+            ..crate::tune::TuningConfig::new(method)
+        };
         let prepared = PreparedRun {
             system: &*system,
-            epsilon,
+            epsilon: config.epsilon(f64::NAN, floor),
             floor,
             max_steps,
         };
-        let state = method.state(&problem.start(1, 0));
+        let state = method.state(&problem.start(1));
         trial(&prepared, theta, &state, differentiate, &Interrupt::never()).unwrap()
     }
 
@@ -280,7 +277,7 @@ mod tests {
                     }
                     let at = score(method, &theta, max_steps, criterion, true);
                     assert_eq!(at.steps.is_some(), max_steps == 2000, "{method:?} {at:?}");
-                    assert!(at.work.products > 0 && at.work.gradients >= max_steps.min(61));
+                    assert!(at.work.backward > 0 && at.work.forward >= max_steps.min(61));
                     for i in [0, at.gradient.len() - 1] {
                         let d = 1e-7 * theta[i];
                         let moved = |by: f64| {

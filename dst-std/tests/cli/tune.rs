@@ -18,7 +18,11 @@ fn the_text_shows_values_counts_and_costs() {
         "β 0.9 → ",
         "held-out (32): median",
         "cost of tuning: ",
+        "CMA-ES: ",
         "grid search: ",
+        "  Polyak ",
+        "  Chebyshev ",
+        "≤ 0.01 of the start",
         "had no part in the tuning: ",
         "times fewer iterations",
         "plot: ",
@@ -52,9 +56,10 @@ fn the_json_object_is_complete_and_the_same_with_any_threads() {
     assert_eq!(report["method"], "adam");
     assert_eq!(report["criterion"], "gradient-max");
     assert_eq!(report["parameters"].as_array().unwrap().len(), 3);
-    assert_eq!(report["tolerance"], 1e-4);
+    assert_eq!(report["tolerance"], 1e-2);
+    assert_eq!(report["absolute"], false);
     assert_eq!(report["max_steps"], 2000);
-    for setting in ["before", "tuned", "grid"] {
+    for setting in ["before", "tuned", "cmaes", "grid"] {
         let setting = &report[setting];
         assert_eq!(setting["theta"].as_array().unwrap().len(), 3);
         for (set, count) in [("training", 4), ("held_out", 6)] {
@@ -67,8 +72,9 @@ fn the_json_object_is_complete_and_the_same_with_any_threads() {
     }
     let spent = &report["tuned"]["work"];
     assert!(spent["gradients"].as_u64() > spent["products"].as_u64());
+    assert_eq!(report["known"][0]["name"], "Chebyshev");
     let rounds = report["rounds"].as_array().unwrap();
-    assert!((2..=6).contains(&rounds.len()));
+    assert!((1..=6).contains(&rounds.len()));
     assert!(rounds.iter().zip(0..).all(|(r, i)| r["round"] == i));
     assert!(["rounds", "no-gain"].contains(&report["end"].as_str().unwrap()));
     assert!(Path::new(report["plot"].as_str().unwrap()).is_file());
@@ -88,6 +94,15 @@ fn bad_input_is_refused_and_nothing_is_written() {
     let broken = write("broken", "1 0:1\n");
     let single = write("single", "3 1:1\n3 2:1\n");
     let steep = write("steep", "1 1:1e160 2:1\n-1 1:1\n");
+    let theta = |name: &str, method: &str, theta: &str| {
+        let text = format!(
+            "{{\"method\":\"{method}\",\"theta\":{theta},\"problem\":\"p\",\"held_out_median\":null}}"
+        );
+        write(name, &text)
+    };
+    let other = theta("other", "gd", "[0.1]");
+    let long = theta("long", "heavy-ball", "[0.1, 0.5, 0.9]");
+    let wild = theta("wild", "heavy-ball", "[0.1, 1.5]");
     let out = Scratch::new("refused");
     for case in [
         usage(
@@ -132,7 +147,28 @@ fn bad_input_is_refused_and_nothing_is_written() {
             &["--data", &steep],
             "steep: the values are too large; scale the data",
         ),
-        no_result(&["--tolerance", "1e6"], "lower --tolerance"),
+        no_result(&["--tolerance", "1e6", "--absolute"], "lower --tolerance"),
+        usage(
+            &["--tolerance", "1"],
+            "--tolerance is a factor below 1 on the value at the start, got 1",
+        ),
+        usage(&["--dim", "1"], "--dim must be at least 2"),
+        usage(
+            &["--dim", "5", "--problem", "svm"],
+            "--dim is for the problems quadratic and rosenbrock, not for svm",
+        ),
+        no_result(
+            &["--from", &broken],
+            "not hyperparameters that --save wrote",
+        ),
+        no_result(
+            &["--from", &other],
+            "the values are those of gd, not of heavy-ball",
+        ),
+        no_result(&["--from", &long], "3 values, but heavy-ball has 2 here"),
+        no_result(&["--from", &wild], "momenta between 0 and 1"),
+        no_result(&["--from", "nowhere.json"], "nowhere.json: "),
+        usage(&["--from", &other, "--alpha", "1"], "--alpha"),
         no_result(
             &["--tolerance", "1e-9", "--max-steps", "20"],
             "raise --max-steps or --tolerance",
@@ -141,6 +177,28 @@ fn bad_input_is_refused_and_nothing_is_written() {
         case.check_between(&["tune"], &["--out", out.text()]);
         assert!(out.names().is_empty(), "{:?}", out.names());
     }
+}
+
+#[test]
+fn saved_values_are_those_to_begin_with() {
+    let scratch = Scratch::new("saved");
+    let (file, out) = (scratch.path("theta.json"), Scratch::new("saved-out"));
+    let common = [
+        "tune",
+        "--json",
+        "--dim",
+        "12",
+        "--starts",
+        "4",
+        "--held-out",
+        "4",
+    ];
+    let with = |rest: &[&str]| json(&[&common[..], rest, &["--out", out.text()]].concat());
+    let first = with(&["--save", &file]);
+    assert_eq!(first["size"], "12 variables");
+    let second = with(&["--from", &file, "--rounds", "1"]);
+    assert_eq!(second["before"]["theta"], first["tuned"]["theta"]);
+    assert_eq!(second["before"]["held_out"], first["tuned"]["held_out"]);
 }
 
 #[test]
@@ -163,6 +221,9 @@ fn the_best_step_size_has_no_gain() {
         "gd",
         "--alpha",
         "0.196",
+        "--tolerance",
+        "1e-4",
+        "--absolute",
         "--out",
         scratch.text(),
     ]);
@@ -213,25 +274,60 @@ fn ctrl_c_keeps_the_best_so_far() {
 mod papers_data {
     use super::*;
 
-    /// a1a is the first data set of the paper's Table 1. Textbook values do not stop within the limit.
-    #[test]
-    #[ignore = "needs the LIBSVM files: cargo xtask test"]
-    fn tuned_values_stop_on_a1a() {
-        let folder = libsvm::folder(&["a1a"]);
-        let scratch = Scratch::new("a1a");
+    fn a1a(folder: &Path, rest: &[&str]) -> serde_json::Value {
+        let scratch = Scratch::new(&format!("a1a{}", rest.join("").replace(['.', '-'], "")));
         let output = program()
-            .args(["tune", "--data", "a1a", "--tolerance", "1e-1", "--json"])
-            .args(["--starts", "2", "--held-out", "4", "--max-steps", "1000"])
-            .args(["--out", scratch.text()])
-            .env("DST_DATA", &folder)
+            .args(["tune", "--data", "a1a", "--json", "--out", scratch.text()])
+            .args(rest)
+            .env("DST_DATA", folder)
             .output()
             .unwrap();
-        let report: serde_json::Value = serde_json::from_str(&succeeds(output)).unwrap();
-        assert_eq!(report["size"], "1605 × 120");
-        assert!(report["before"]["held_out"]["median"].is_null());
-        let tuned = &report["tuned"]["held_out"];
-        println!("a1a: {tuned}");
-        assert_eq!(tuned["reached"], 1.0, "{tuned}");
-        assert!(tuned["worst"].as_u64().unwrap() < 700, "{tuned}");
+        serde_json::from_str(&succeeds(output)).unwrap()
+    }
+
+    /// a1a is the first data set of the paper's Table 1. A first try of every method has a result.
+    #[test]
+    #[ignore = "needs the LIBSVM files: cargo xtask test"]
+    fn every_method_has_a_result_on_a1a() {
+        let folder = libsvm::folder(&["a1a"]);
+        for method in ["gd", "heavy-ball", "nesterov", "adam", "preconditioned"] {
+            let report = a1a(&folder, &["--method", method]);
+            assert_eq!(report["size"], "1605 × 120");
+            let (before, tuned) = (&report["before"]["held_out"], &report["tuned"]["held_out"]);
+            println!("{method}: {} to {}", before["median"], tuned["median"]);
+            assert_eq!(tuned["reached"], 1.0, "{method}: {tuned}");
+            let least = if method == "nesterov" { 0.8 } else { 0.6 };
+            assert!(
+                tuned["median"].as_f64().unwrap() < least * before["median"].as_f64().unwrap(),
+                "{method}"
+            );
+        }
+    }
+
+    /// From five different first values, the tuned medians differ by at most 3 %.
+    #[test]
+    #[ignore = "needs the LIBSVM files: cargo xtask test"]
+    fn the_first_values_hardly_matter_on_a1a() {
+        let folder = libsvm::folder(&["a1a"]);
+        let firsts = [
+            ["8.6e-5", "0.9"],
+            ["1e-5", "0.5"],
+            ["3e-4", "0.3"],
+            ["5e-5", "0.99"],
+            ["1e-3", "0.9"],
+        ];
+        let medians: Vec<u64> = firsts
+            .iter()
+            .map(|[alpha, beta]| {
+                let report = a1a(
+                    &folder,
+                    &["--alpha", alpha, "--beta", beta, "--tolerance", "1e-3"],
+                );
+                report["tuned"]["held_out"]["median"].as_u64().unwrap()
+            })
+            .collect();
+        println!("{medians:?}");
+        let (least, most) = (medians.iter().min().unwrap(), medians.iter().max().unwrap());
+        assert!(*most as f64 <= 1.03 * *least as f64, "{medians:?}");
     }
 }
