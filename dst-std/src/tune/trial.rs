@@ -10,8 +10,9 @@
 //! single value would be a matter of luck. Its gradient comes from the same run: a sweep whose seeds are weights on J
 //! at these steps.
 
+use dst_core::solve::Iterate;
 use dst_core::{
-    Crossing, Error, Euler, HeapMemory, Iterate, Plan, Progress, Reading, Seeds, Status, System,
+    Crossing, Error, Euler, HeapMemory, Plan, Progress, Reading, Seeds, Status, System,
 };
 
 use crate::family::Work;
