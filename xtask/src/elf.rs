@@ -20,6 +20,9 @@ const FORBIDDEN: [&str; 12] = [
     "_sbrk",
 ];
 
+/// Name of a function in a descent, which has nothing to do with a failed check.
+const OURS: &str = "tell_failed";
+
 /// A program, read.
 pub(crate) struct Elf {
     sections: Vec<(String, u64)>,
@@ -64,7 +67,11 @@ impl Elf {
     pub(crate) fn forbidden(&self) -> Vec<&str> {
         let names = self.symbols.iter().map(|(name, _)| name.as_str());
         names
-            .filter(|name| FORBIDDEN.iter().any(|part| name.contains(part)))
+            .filter(|name| {
+                // The only name of ours that contains a part of the list.
+                let name = name.replace(OURS, "");
+                FORBIDDEN.iter().any(|part| name.contains(part))
+            })
             .collect()
     }
 }

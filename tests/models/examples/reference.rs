@@ -1,7 +1,8 @@
-//! Results of the host: the lines of every check, the words of the controllers' ticks, then those of the smallest run. Firmware
+//! Results of the host: the lines of every check, the words of the controllers' ticks and of the descents, then those of the smallest run. Firmware
 //! must produce the same.
 
 use dst_models::checks;
+use dst_models::descents;
 use dst_models::smallest::{Report, Room, run};
 use dst_models::ticks;
 
@@ -17,6 +18,12 @@ fn main() {
     for (name, report) in ["safety_filter", "quadrotor"].iter().zip(reports) {
         let words = report.words().map(|word| format!("{word:08x}"));
         println!("ticks {name} {}", words.join(" "));
+    }
+    let few = descents::run(&mut descents::new::<4>(), |_| {});
+    let many = descents::run(&mut descents::new::<14>(), |_| {});
+    for report in [few, many] {
+        let words = report.words().map(|word| format!("{word:08x}"));
+        println!("descent {}", words.join(" "));
     }
     let mut report = Report::EMPTY;
     run(&mut Room::new(), &mut report, || {});

@@ -6,6 +6,7 @@ pub mod checks;
 mod close;
 pub mod controllers;
 mod counted;
+pub mod descents;
 mod flows;
 mod objectives;
 mod opaque;

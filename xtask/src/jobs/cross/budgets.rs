@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::ticks;
+use super::{descent, ticks};
 
 /// Measurements on one target: bytes, and instructions per step.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct Measured {
     pub(crate) backward_step: u64,
     /// The tuned controllers; only where there is a floating-point unit.
     pub(crate) ticks: Option<ticks::Measured>,
+    /// The descents of 4 and of 14 parameters.
+    pub(crate) descent: Option<descent::Measured>,
 }
 
 impl Measured {
@@ -39,6 +41,7 @@ impl Measured {
             ("backward_step", self.backward_step),
         ];
         all.extend(self.ticks.iter().flat_map(ticks::Measured::all));
+        all.extend(self.descent.iter().flat_map(descent::Measured::all));
         all
     }
 

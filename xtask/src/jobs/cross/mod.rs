@@ -1,6 +1,7 @@
 //! Firmware on emulated boards: built, run, compared with the host bit by bit, measured against its budgets.
 
 pub(crate) mod budgets;
+mod descent;
 mod logging;
 mod machine;
 mod reference;
@@ -90,6 +91,14 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
     } else {
         None
     };
+    let program = firmware.build("descent", &[])?;
+    let descent = match descent::run(machine, &program, &reference.descents) {
+        Ok(measured) => Some(measured),
+        Err(e) => {
+            keep(Err(e));
+            None
+        }
+    };
     let counts = machine.count(
         &minimal,
         &["dst_mark_start", "dst_mark_stopped", "dst_mark_done"],
@@ -105,6 +114,7 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
         euler_step: counts[0] / report.steps.max(1),
         backward_step: counts[1] / report.steps.max(1),
         ticks,
+        descent,
     };
     eprintln!("{measured}");
     let budgets = cargo.root().join(FOLDER).join("budgets.toml");

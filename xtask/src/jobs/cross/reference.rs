@@ -10,6 +10,8 @@ pub(crate) struct Reference {
     smallest: Vec<u32>,
     /// Results of the safety filter, then of the quadrotor.
     pub(crate) ticks: Vec<u32>,
+    /// Results of the descents of 4 and of 14 parameters.
+    pub(crate) descents: Vec<u32>,
 }
 
 /// Results of the smallest program, in the order of `dst_models::smallest::Report`.
@@ -56,10 +58,15 @@ impl Reference {
         for line in checks.iter().filter_map(|line| line.strip_prefix("ticks ")) {
             ticks.extend(hex(line.split_once(' ').unwrap_or_default().1)?);
         }
+        let mut descents = Vec::new();
+        for line in checks.iter().filter_map(|l| l.strip_prefix("descent ")) {
+            descents.extend(hex(line)?);
+        }
         Ok(Self {
             checks,
             smallest,
             ticks,
+            descents,
         })
     }
 
