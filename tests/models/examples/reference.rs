@@ -1,6 +1,7 @@
 //! Results of the host: the lines of every check, the words of the controllers' ticks and of the descents, then those of the smallest run. Firmware
 //! must produce the same.
 
+use dst_models::airframe;
 use dst_models::checks;
 use dst_models::descents;
 use dst_models::smallest::{Report, Room, run};
@@ -25,6 +26,15 @@ fn main() {
         let words = report.words().map(|word| format!("{word:08x}"));
         println!("descent {}", words.join(" "));
     }
+    let theta = airframe::THETA;
+    let mut scratch = [0.0; 5 * airframe::TRACE + 21];
+    let digests = [
+        airframe::plain(&theta),
+        airframe::dual(&theta),
+        airframe::traced(&theta, &mut scratch),
+    ];
+    let words = digests.map(|word| format!("{word:08x}"));
+    println!("formula {}", words.join(" "));
     let mut report = Report::EMPTY;
     run(&mut Room::new(), &mut report, || {});
     print!("smallest");

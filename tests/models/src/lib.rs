@@ -2,6 +2,7 @@
 
 #![no_std]
 
+pub mod airframe;
 pub mod checks;
 mod close;
 pub mod controllers;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::{descent, ticks};
+use super::{descent, formula, ticks};
 
 /// Measurements on one target: bytes, and instructions per step.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct Measured {
     pub(crate) ticks: Option<ticks::Measured>,
     /// The descents of 4 and of 14 parameters.
     pub(crate) descent: Option<descent::Measured>,
+    /// A formula of 12 states and 8 parameters.
+    pub(crate) formula: Option<formula::Measured>,
 }
 
 impl Measured {
@@ -42,6 +44,7 @@ impl Measured {
         ];
         all.extend(self.ticks.iter().flat_map(ticks::Measured::all));
         all.extend(self.descent.iter().flat_map(descent::Measured::all));
+        all.extend(self.formula.iter().flat_map(formula::Measured::all));
         all
     }
 

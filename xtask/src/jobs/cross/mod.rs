@@ -2,6 +2,7 @@
 
 pub(crate) mod budgets;
 mod descent;
+mod formula;
 mod logging;
 mod machine;
 mod reference;
@@ -99,6 +100,14 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
             None
         }
     };
+    let program = firmware.build("formula", &[])?;
+    let formula = match formula::run(machine, &program, &reference.formula) {
+        Ok(measured) => Some(measured),
+        Err(e) => {
+            keep(Err(e));
+            None
+        }
+    };
     let counts = machine.count(
         &minimal,
         &["dst_mark_start", "dst_mark_stopped", "dst_mark_done"],
@@ -115,6 +124,7 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
         backward_step: counts[1] / report.steps.max(1),
         ticks,
         descent,
+        formula,
     };
     eprintln!("{measured}");
     let budgets = cargo.root().join(FOLDER).join("budgets.toml");

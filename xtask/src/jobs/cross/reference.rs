@@ -12,6 +12,8 @@ pub(crate) struct Reference {
     pub(crate) ticks: Vec<u32>,
     /// Results of the descents of 4 and of 14 parameters.
     pub(crate) descents: Vec<u32>,
+    /// Digests of a formula: plain, by dual numbers, by the trace.
+    pub(crate) formula: Vec<u32>,
 }
 
 /// Results of the smallest program, in the order of `dst_models::smallest::Report`.
@@ -58,15 +60,17 @@ impl Reference {
         for line in checks.iter().filter_map(|line| line.strip_prefix("ticks ")) {
             ticks.extend(hex(line.split_once(' ').unwrap_or_default().1)?);
         }
-        let mut descents = Vec::new();
-        for line in checks.iter().filter_map(|l| l.strip_prefix("descent ")) {
-            descents.extend(hex(line)?);
-        }
+        let all = |prefix: &str| -> Result<Vec<u32>, String> {
+            let lines = checks.iter().filter_map(|line| line.strip_prefix(prefix));
+            Ok(lines.map(hex).collect::<Result<Vec<_>, _>>()?.concat())
+        };
+        let (descents, formula) = (all("descent ")?, all("formula ")?);
         Ok(Self {
             checks,
             smallest,
             ticks,
             descents,
+            formula,
         })
     }
 
