@@ -121,7 +121,7 @@ fn every_model_by_trace_and_by_duals() {
     all_ways(QuadraticInTime, [0.5], [1.5], 0.9);
     all_ways(Figure1, [0.2], [1.0, -0.8], 0.0);
     all_ways(Pendulum, [0.4, 2.0], [0.9, -0.3], 0.2);
-    let (theta, x) = (airframe::THETA.map(f64::from), [0.3; 12]);
+    let (theta, x) = (airframe::THETA.map(f64::from), airframe::X.map(f64::from));
     all_ways(Airframe, theta, x, 0.0);
     let needed = TRACED.trace_len(&theta, &x, 0.0);
     assert!(needed <= TRACE && TRACE < needed + 10, "{needed}");

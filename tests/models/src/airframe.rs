@@ -51,7 +51,7 @@ impl Formula<12, 8> for Airframe {
 }
 
 /// Operations of the trace.
-pub const TRACE: usize = 80;
+pub const TRACE: usize = 66;
 /// The system by dual numbers.
 pub const DUAL: Derived<Airframe, 12, 8> = Derived { formula: Airframe };
 /// The same with memory for the trace, which is then used.
@@ -60,9 +60,10 @@ pub const TRACED: Derived<Airframe, 12, 8, 4, TRACE> = Derived { formula: Airfra
 /// Scratch memory of the trace.
 pub type Scratch = [f32; 5 * TRACE + 21];
 
-/// Point at which everything is evaluated.
+/// Parameters at which everything is evaluated.
 pub const THETA: [f32; 8] = [0.6, 0.9, 4.0, 1.5, 0.3, 1.2, 0.02, 0.04];
-const X: [f32; 12] = [
+/// State at which everything is evaluated.
+pub const X: [f32; 12] = [
     0.4, -0.3, 0.5, 0.2, 0.1, -0.4, 0.15, -0.1, 0.3, 0.2, -0.25, 0.1,
 ];
 
