@@ -7,6 +7,9 @@ pub mod stopping_time {}
 #[doc = include_str!("your_own_loop.md")]
 pub mod your_own_loop {}
 
+#[doc = include_str!("bring_your_own.md")]
+pub mod bring_your_own {}
+
 #[doc = include_str!("settling.md")]
 pub mod settling {}
 

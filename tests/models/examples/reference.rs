@@ -26,12 +26,12 @@ fn main() {
         let words = report.words().map(|word| format!("{word:08x}"));
         println!("descent {}", words.join(" "));
     }
-    let theta = airframe::THETA;
+    let (theta, x) = (airframe::THETA, airframe::X);
     let mut scratch = [0.0; 5 * airframe::TRACE + 21];
     let digests = [
-        airframe::plain(&theta),
-        airframe::dual(&theta),
-        airframe::traced(&theta, &mut scratch),
+        airframe::plain(&theta, &x),
+        airframe::dual(&theta, &x),
+        airframe::traced(&theta, &x, &mut scratch),
     ];
     let words = digests.map(|word| format!("{word:08x}"));
     println!("formula {}", words.join(" "));

@@ -69,39 +69,36 @@ pub const X: [f32; 12] = [
 
 /// Digest of A and J.
 #[inline(never)]
-pub fn plain(theta: &[f32; 8]) -> u32 {
+pub fn plain(theta: &[f32; 8], x: &[f32; 12]) -> u32 {
     let mut rate = [0.0; 12];
-    let at = Point {
-        theta,
-        x: &X,
-        t: 0.0,
-    };
+    let at = Point { theta, x, t: 0.0 };
     let reading = TRACED.rate(at, &mut rate, &mut [], &mut []);
     digest(&rate, &[reading.criterion])
 }
 
 /// Digest of the pullback by dual numbers.
 #[inline(never)]
-pub fn dual(theta: &[f32; 8]) -> u32 {
-    pullback(&DUAL, theta, &mut [])
+pub fn dual(theta: &[f32; 8], x: &[f32; 12]) -> u32 {
+    pullback(&DUAL, theta, x, &mut [])
 }
 
 /// Digest of the pullback by the trace.
 #[inline(never)]
-pub fn traced(theta: &[f32; 8], scratch: &mut Scratch) -> u32 {
-    pullback(&TRACED, theta, scratch)
+pub fn traced(theta: &[f32; 8], x: &[f32; 12], scratch: &mut Scratch) -> u32 {
+    pullback(&TRACED, theta, x, scratch)
 }
 
 #[inline(always)]
-fn pullback(system: &impl System<f32>, theta: &[f32; 8], scratch: &mut [f32]) -> u32 {
+fn pullback(
+    system: &impl System<f32>,
+    theta: &[f32; 8],
+    x: &[f32; 12],
+    scratch: &mut [f32],
+) -> u32 {
     let (mut theta_bar, mut x_bar) = ([0.0; 8], [0.0; 12]);
-    let at = Point {
-        theta,
-        x: &X,
-        t: 0.0,
-    };
+    let at = Point { theta, x, t: 0.0 };
     let seed = Seed {
-        rate: &X,
+        rate: x,
         criterion: 1.0,
         loss: 0.0,
     };

@@ -18,20 +18,21 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 
 static SCRATCH: Once<Scratch> = Once::new([0.0; 5 * TRACE + 21]);
 static THETA: Once<[f32; 8]> = Once::new(airframe::THETA);
+static X: Once<[f32; 12]> = Once::new(airframe::X);
 
 fn main() -> u32 {
-    let (Some(scratch), Some(theta)) = (SCRATCH.take(), THETA.take()) else {
+    let (Some(scratch), Some(theta), Some(x)) = (SCRATCH.take(), THETA.take(), X.take()) else {
         return 2;
     };
     mark!("dst_plain");
-    let plain = airframe::plain(theta);
+    let plain = airframe::plain(theta, x);
     mark!("dst_dual");
-    let dual = airframe::dual(theta);
+    let dual = airframe::dual(theta, x);
     mark!("dst_trace");
-    let traced = airframe::traced(theta, scratch);
+    let traced = airframe::traced(theta, x, scratch);
     mark!("dst_end");
-    let (again, dual_stack) = stack::measure(|| airframe::dual(theta));
-    let (once_more, trace_stack) = stack::measure(|| airframe::traced(theta, scratch));
+    let (again, dual_stack) = stack::measure(|| airframe::dual(theta, x));
+    let (once_more, trace_stack) = stack::measure(|| airframe::traced(theta, x, scratch));
     if (again, once_more) != (dual, traced) {
         return 3;
     }
