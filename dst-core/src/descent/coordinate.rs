@@ -112,3 +112,45 @@ impl<S: Scalar> Coordinate<S> {
         }
     }
 }
+
+#[cfg(all(test, feature = "libm"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slopes_are_derivatives_and_coordinates_invert() {
+        let all = [
+            (Coordinate::Free(3.0), -7.0),
+            (Coordinate::Between(-1.0, 2.0), 0.5),
+            (Coordinate::Log, 4e5),
+            (Coordinate::Logit(0.0, 1.0), 0.98),
+            (Coordinate::Logit(-2.0, 5.0), -1.9),
+        ];
+        for (coordinate, theta) in all {
+            let u: f64 = coordinate.of(theta).unwrap();
+            assert!((coordinate.theta(u) / theta - 1.0).abs() < 1e-14);
+            let h = 1e-5;
+            let difference = (coordinate.theta(u + h) - coordinate.theta(u - h)) / (2.0 * h);
+            let slope = coordinate.slope(u, theta);
+            assert!((difference / slope - 1.0).abs() < 1e-8, "{coordinate:?}");
+        }
+    }
+
+    #[test]
+    fn the_limits_stay_inside() {
+        for coordinate in [
+            Coordinate::<f32>::Log,
+            Coordinate::Logit(0.0, 1.0),
+            Coordinate::Between(0.1, 0.7),
+        ] {
+            let (lo, hi) = coordinate.limits();
+            let (a, b) = (coordinate.theta(lo), coordinate.theta(hi));
+            assert!(a.is_finite() && b.is_finite() && a < b, "{coordinate:?}");
+            match coordinate {
+                Coordinate::Log => assert!(a > 0.0),
+                Coordinate::Logit(lo, hi) => assert!(lo < a && b < hi),
+                _ => assert!((a, b) == (0.1, 0.7)),
+            }
+        }
+    }
+}

@@ -49,3 +49,38 @@ pub(super) fn learn<S: Scalar>(h: &mut [S], s: &[S], y: &[S], hy: &mut [S], firs
     }
     all_finite(h)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metric_of_a_quadratic_is_learned() {
+        // y = As with A = [[4, 1], [1, 2]]: after two conjugate pairs H is the inverse of A.
+        let pairs = [([1.0, 0.0], [4.0, 1.0]), ([-0.25, 1.0], [0.0, 1.75])];
+        let (mut h, mut work) = ([0.0; 4], [0.0; 2]);
+        reset(&mut h, 2, 1.0);
+        for (i, (s, y)) in pairs.iter().enumerate() {
+            assert!(learn(&mut h, s, y, &mut work, i == 0));
+            let mut found = [0.0; 2];
+            apply(&h, y, &mut found);
+            assert!(
+                found
+                    .iter()
+                    .zip(s)
+                    .all(|(a, b): (&f64, _)| (a - b).abs() < 1e-14)
+            );
+        }
+        let inverse = [2.0 / 7.0, -1.0 / 7.0, -1.0 / 7.0, 4.0 / 7.0];
+        assert!(
+            h.iter().zip(inverse).all(|(a, b)| (a - b).abs() < 1e-14),
+            "{h:?}"
+        );
+    }
+
+    #[test]
+    fn an_overflow_is_reported() {
+        let (mut h, mut work) = ([1.0_f32], [0.0]);
+        assert!(!learn(&mut h, &[1e-30], &[1e-30], &mut work, false));
+    }
+}
