@@ -29,7 +29,7 @@ impl Default for Restarts {
             trust_region: TrustRegion::default(),
             few: 4,
             descents: 2,
-            hops: 6,
+            hops: 10,
             hop_points: 8,
             hop_spread: 0.3,
         }

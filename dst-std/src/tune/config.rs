@@ -100,7 +100,7 @@ impl TuningConfig {
             starts: 16,
             held_out: 32,
             rounds: 40,
-            descents: 2,
+            descents: 3,
             seed: 1,
             alpha: None,
             beta: None,
