@@ -1,5 +1,4 @@
 // Tunes the gains of a PID controller by the settling time of its loop. No derivative is written.
-#include <algorithm>
 #include <cstdio>
 
 #include "dst.hpp"
@@ -21,19 +20,16 @@ int main()
     // T is the last crossing of epsilon within 20 s: the loop has settled, and did not merely pass its target.
     const auto plan = dst::euler(0.005).until(1e-3).at_most(4000).staying_to_the_end();
     dst::workspace<double> memory = plan.workspace_for(loop);
-    std::array<double, 3> theta = {4.0, 1.0, 2.0};
+    // Gains between these bounds; settling-optimal gains are at the edge of stability, so leave them a margin.
+    dst::descent<double, 3> tuning({4.0, 1.0, 2.0}, {dst::between(1.0, 20.0), dst::between(0.1, 10.0), dst::between(0.5, 12.0)}, 25);
 
-    for (int round = 0; round <= 80; round++) {
-        const auto s = plan.sensitivity(loop, theta, {0.0, 0.0, 0.0, 0.0}, memory);
-        if (!s) {
-            std::puts(s.message());
-            return 1;
-        }
-        if (round % 20 == 0)
-            std::printf("kp = %.2f, ki = %.2f, kd = %.2f: settles after %.2f s, dT/dtheta = %+.2f %+.2f %+.2f\n", theta[0],
-                        theta[1], theta[2], s->time, s->theta[0], s->theta[1], s->theta[2]);
-        for (std::size_t i = 0; i < 3; i++) // downhill, by at most 0.1
-            theta[i] -= std::clamp(0.2 * s->theta[i], -0.1, 0.1);
+    while (!tuning.finished()) {
+        const auto s = plan.sensitivity(loop, tuning.theta(), {0.0, 0.0, 0.0, 0.0}, memory);
+        if (!s)
+            tuning.tell_failed(); // it did not settle; the best gains are kept
+        else if (tuning.tell(s->time, s->theta))
+            std::printf("run %2u: kp = %.2f, ki = %.2f, kd = %.2f settles after %.2f s\n", unsigned(tuning.runs()),
+                        tuning.best()[0], tuning.best()[1], tuning.best()[2], s->time);
     }
-    return 0;
+    return tuning.status() == DST_OK ? 0 : 1;
 }

@@ -1243,7 +1243,100 @@ template <class T> stepper<T> map()
     return {DST_MAP, T(1)};
 }
 
-// --------------------------------------------------------------------------------------------- descent and checker (dst.h)
+// --------------------------------------------------------------------------------------------------------- descent (dst.h)
+
+namespace detail {
+
+// The functions of a descent in both precisions.
+template <class T> struct descent_api;
+
+#define DST_DESCENT_API(T, S)                                                                                               \
+    template <> struct descent_api<T> {                                                                                     \
+        using coordinate = dst_coordinate_##S;                                                                              \
+        using handle = dst_descent_##S;                                                                                     \
+        using state = dst_descent_state_##S;                                                                                \
+        static constexpr auto options = dst_descent_options_default_##S;                                                    \
+        static constexpr auto init = dst_descent_init_##S;                                                                  \
+        static constexpr auto read = dst_descent_read_##S;                                                                  \
+        static constexpr auto tell = dst_descent_tell_##S;                                                                  \
+        static constexpr auto tell_failed = dst_descent_tell_failed_##S;                                                    \
+    }
+
+DST_DESCENT_API(float, f32);
+DST_DESCENT_API(double, f64);
+#undef DST_DESCENT_API
+
+} // namespace detail
+
+// Coordinate of a parameter: the unit in which a descent measures its steps.
+template <class T> using coordinate = typename detail::descent_api<T>::coordinate;
+
+// Any real number of this typical size.
+template <class T> coordinate<T> free_coordinate(T scale) { return {DST_FREE, scale, T(0), T(0)}; }
+// Closed interval, whose ends may be reached.
+template <class T> coordinate<T> between(T lower, T upper) { return {DST_BETWEEN, T(1), lower, upper}; }
+// Positive number; steps are factors.
+template <class T> coordinate<T> log_coordinate() { return {DST_LOG, T(1), T(0), T(0)}; }
+// Open interval; near an end steps are factors of the distance to it.
+template <class T> coordinate<T> logit(T lower, T upper) { return {DST_LOGIT, T(1), lower, upper}; }
+
+// Descent on a stopping time with P parameters. It holds its own memory, without a heap, and stays where it is.
+//
+//     while (!tuning.finished())
+//         if (const auto s = plan.sensitivity(loop, tuning.theta(), x0, memory)) tuning.tell(s->time, s->theta);
+//         else tuning.tell_failed();
+template <class T, std::size_t P> class descent {
+    using api = detail::descent_api<T>;
+
+    alignas(8) unsigned char memory_[(P * P + 16 * P) * sizeof(T) + P * sizeof(coordinate<T>) + 512] = {};
+    typename api::handle *handle_ = nullptr;
+    typename api::state state_ = {};
+    dst_status status_;
+    std::int32_t verdict_ = 0;
+
+    // Keeps the first error; the descent is then finished.
+    void refresh(dst_status status)
+    {
+        status_ = status == DST_OK ? api::read(handle_, &state_) : status;
+    }
+
+  public:
+    descent(std::array<T, P> const &theta, std::array<coordinate<T>, P> const &coordinates, std::size_t max_runs = 100)
+    {
+        auto options = api::options(P, coordinates.data());
+        options.max_runs = max_runs;
+        refresh(api::init(&options, theta.data(), memory_, sizeof memory_, &handle_));
+    }
+    descent(descent const &) = delete;
+    descent &operator=(descent const &) = delete;
+
+    // DST_OK, or the first error: a start outside its coordinate, say.
+    dst_status status() const { return status_; }
+    // True if the descent is over.
+    bool finished() const { return status_ != DST_OK || state_.finished != 0; }
+    // Number of runs so far.
+    std::size_t runs() const { return state_.runs; }
+    // theta of the next run; after the end, the best.
+    span<T const> theta() const { return {state_.theta, state_.theta == nullptr ? 0 : P}; }
+    // Best theta so far; empty before the first run with a value and a gradient.
+    span<T const> best() const { return {state_.best, state_.best == nullptr ? 0 : P}; }
+    // Value of the best theta.
+    T value() const { return state_.value; }
+
+    // Takes the result of a run; true if it is the best so far.
+    bool tell(T value, span<T const> gradient)
+    {
+        if (status_ == DST_OK)
+            refresh(gradient.size() == P ? api::tell(handle_, value, gradient.data(), &verdict_) : DST_ERROR_SIZE);
+        return status_ == DST_OK && verdict_ == DST_ACCEPTED;
+    }
+    // Takes that the run did not stop.
+    void tell_failed()
+    {
+        if (status_ == DST_OK)
+            refresh(api::tell_failed(handle_, &verdict_));
+    }
+};
 
 } // namespace dst
 

@@ -26,6 +26,9 @@ use crate::slices::split_mut;
 /// are single instructions). Dual numbers are used up to this cost.
 const REVERSE: usize = 15;
 
+/// Number of a traced evaluation.
+type Recording<'t, S> = Number<Traced<'t, Dual<S, 0>>>;
+
 /// The rate A(θ, x, t) and the criterion J(θ, x, t) of `D` states and `P` parameters, over a generic number.
 ///
 /// [`formula!`](crate::formula) is the shorthand. [`Derived`] turns a formula into a [`System`].
@@ -111,10 +114,7 @@ impl<F, const D: usize, const P: usize, const K: usize, const TRACE: usize>
         &self,
         trace: &'t Trace<'t, Dual<S, 0>>,
         at: Point<'_, S>,
-    ) -> (
-        [Number<Traced<'t, Dual<S, 0>>>; D],
-        [Number<Traced<'t, Dual<S, 0>>>; 2],
-    )
+    ) -> ([Recording<'t, S>; D], [Recording<'t, S>; 2])
     where
         F: Formula<D, P>,
     {
