@@ -177,7 +177,10 @@ impl Host {
             } else {
                 format!("{name}.c")
             });
-        if matches!(name, "known_answers" | "misuse" | "workspaces" | "ticks") {
+        if matches!(
+            name,
+            "known_answers" | "misuse" | "checker" | "workspaces" | "ticks"
+        ) {
             command.arg("host.c");
         }
         command
