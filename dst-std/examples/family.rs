@@ -19,8 +19,8 @@ use dst_std::random::uniform;
 const H: f64 = 0.01;
 const HORIZON: usize = 1500;
 
-/// Settling times above this are late, in seconds.
-const LIMIT: f64 = 9.0;
+/// The specification: a plant that settles later is late; seconds.
+const LIMIT: f64 = 10.0;
 
 struct Motors;
 
@@ -105,11 +105,12 @@ fn main() -> Result<(), Failure> {
     let show = |name: &str, u: &[f64]| -> Result<(), Failure> {
         let tested = plants(Stream::Testing, 300).all(u, false)?;
         let [kp, ki, kd] = [0, 1, 2].map(|i| u[i].exp());
-        let settled = tested.samples.iter().filter(|s| s.steps.is_some()).count();
+        let settled = tested.samples.iter().filter_map(|s| s.steps);
+        let (count, slowest) = settled.fold((0, 0), |(n, max), steps| (n + 1, max.max(steps)));
         let slow = tested.values().iter().filter(|&&t| t > LIMIT).count();
-        let worst = tested.values().into_iter().fold(0.0, f64::max);
         println!("{name}: kp = {kp:.2}, ki = {ki:.2}, kd = {kd:.2}");
-        println!("  {settled} of 300 fresh plants settle, the slowest after {worst:.1} s");
+        let slowest = H * slowest as f64;
+        println!("  {count} of 300 fresh plants settle, the slowest of them after {slowest:.1} s");
         let bound = certificate::bound(300, slow, 0.95).unwrap_or(1.0);
         println!(
             "  more than {LIMIT} s: at most {:.1} % of plants, with 95 % confidence",

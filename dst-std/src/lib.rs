@@ -9,7 +9,7 @@
 //!  learned, l2o, ────┤        │             │                │
 //!  control           ┘        │             │                └─► cli: `dst …`, as text or as JSON
 //!                             ▼             ▼
-//!                  ode: the truth     tune, ola, experiments
+//!                  ode: the truth     family ─► tune; ola, experiments
 //! ```
 //!
 //! | module | contents |
@@ -20,7 +20,8 @@
 //! | [`l2o`] | learning to optimise: L2O-DM and L2O-RNNprop, with and without a stopping-time penalty; training that may be killed |
 //! | [`ode`] | adaptive Dormand–Prince, events, the gradient of an event's time |
 //! | [`ola`] | online learning-rate adaptation: Adam-OLA, G-OLA, N-OLA and their baselines |
-//! | [`tune`] | hyperparameters, by descending a stopping time |
+//! | [`family`] | instances with common parameters: streams, scores with a tail, descents, restarts, certificate |
+//! | [`tune`] | hyperparameters of a method, by descending its stopping time: a family of starting points |
 //! | [`control`] | model predictive control: tuning, closed loops, baselines, export to Rust and C |
 //! | [`adam`], [`search`] | optimisers with and without a gradient: Adam, separable CMA-ES |
 //! | `experiments`, `report` | configurations and claims; plots, tables and the page (feature `cli`) |

@@ -86,7 +86,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "B", value_parser = momentum, allow_hyphen_values = true)]
     beta: Option<f64>,
     /// Begin with the values that --save wrote to this file.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["alpha", "beta"])]
+    #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// Write the tuned values to this file as JSON.
     #[arg(long, value_name = "FILE")]
@@ -174,6 +174,11 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
             "--beta is for methods with momentum, not for {}",
             args.method.name()
         )));
+    }
+    if args.from.is_some() && (args.alpha.is_some() || args.beta.is_some()) {
+        return Err(CommandError::Usage(
+            "--from gives all initial values; leave out --alpha and --beta".to_owned(),
+        ));
     }
     if !args.absolute && args.tolerance >= 1.0 {
         return Err(CommandError::Usage(format!(

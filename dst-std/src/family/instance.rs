@@ -1,4 +1,4 @@
-//! What a user brings: a family of instances with common parameters.
+//! Family of instances with common parameters, which a user implements.
 
 use std::ops::AddAssign;
 

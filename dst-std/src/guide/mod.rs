@@ -4,6 +4,9 @@
 #[doc = include_str!("tuning.md")]
 pub mod tuning {}
 
+#[doc = include_str!("families.md")]
+pub mod families {}
+
 #[doc = include_str!("online_adaptation.md")]
 pub mod online_adaptation {}
 

@@ -78,6 +78,8 @@ pub struct TuningConfig {
     pub rounds: usize,
     /// Descents, from the best of several starts.
     pub descents: usize,
+    /// Further descents from points around the best one so far.
+    pub hops: usize,
     /// Seed of the starting points.
     pub seed: u64,
     /// The initial step size; the textbook's if absent.
@@ -101,6 +103,7 @@ impl TuningConfig {
             held_out: 32,
             rounds: 40,
             descents: 3,
+            hops: 10,
             seed: 1,
             alpha: None,
             beta: None,

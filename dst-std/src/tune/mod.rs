@@ -181,10 +181,11 @@ impl<'a> Contest<'a> {
                 ..TrustRegion::default()
             },
             descents: config.descents,
+            hops: config.hops,
             ..Restarts::default()
         };
         let starts = self.starts(u0);
-        let total = config.descents * config.rounds;
+        let total = (config.descents + config.hops) * config.rounds;
         let task = self.progress.task("descending the stopping time", total);
         let descents = restarts.descend(&mut training, &starts, config.seed, || task.advance(1))?;
         drop(task);

@@ -34,6 +34,7 @@ fn held_out_with(method: TunedMethod, alpha: f64, beta: Option<f64>) -> f64 {
         alpha: Some(alpha),
         beta,
         rounds: 0,
+        hops: 0,
         ..strict(method)
     };
     outcome(&config, &quadratic()).before.held_out.mean
@@ -135,6 +136,7 @@ fn held_out_starts_gain() {
                 absolute: true,
                 starts: 8,
                 held_out: 16,
+                hops: 2,
                 ..TuningConfig::new(method)
             };
             let found = outcome(&config, &problem);

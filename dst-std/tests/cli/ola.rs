@@ -45,6 +45,41 @@ fn one_run_reports_its_end_and_its_costs() {
     assert!(text.starts_with("GD on small (5 x 4): DIVERGED"), "{text}");
 }
 
+/// Weights that were saved are a starting point at which the run has converged.
+#[test]
+fn saved_weights_are_the_end_of_the_run() {
+    let folder = folder("weights", &[("small", SMALL)]);
+    let path = |name: &str| folder.0.join(name).to_str().unwrap().to_owned();
+    let (data, file) = (path("small"), path("w.txt"));
+    let run = |extra: &[&str]| {
+        json(&[&["ola", "--data", &data, "--reg", "0.1", "--json"], extra].concat())
+    };
+    for method in ["gd", "adam", "g-ola", "n-ola", "adam-ola"] {
+        let first = run(&["--method", method, "--save-weights", &file]);
+        let again = run(&["--method", method, "--x0", &file]);
+        let f = |report: &serde_json::Value| report["f"].as_f64().unwrap();
+        if first["converged"] == true {
+            assert_eq!(
+                (&again["iterations"], f(&again)),
+                (&1.into(), f(&first)),
+                "{method}"
+            );
+        } else {
+            assert!(f(&again) <= f(&first), "{method}: {first} {again}");
+        }
+    }
+    usage(
+        &["--save-weights", &file],
+        "--save-weights is for one run; say which with --method",
+    )
+    .check_between(&["ola"], &[]);
+    no_result(
+        &["--method", "gd", "--save-weights", "nowhere/w.txt"],
+        "nowhere/w.txt",
+    )
+    .check_between(&["ola", "--data", &data], &[]);
+}
+
 #[test]
 fn the_comparison_writes_its_figures_and_tables() {
     let folder = folder("compare", &[("small", SMALL)]);

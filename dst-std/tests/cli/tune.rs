@@ -168,7 +168,10 @@ fn bad_input_is_refused_and_nothing_is_written() {
         no_result(&["--from", &long], "3 values, but heavy-ball has 2 here"),
         no_result(&["--from", &wild], "momenta between 0 and 1"),
         no_result(&["--from", "nowhere.json"], "nowhere.json: "),
-        usage(&["--from", &other, "--alpha", "1"], "--alpha"),
+        usage(
+            &["--from", &other, "--alpha", "1"],
+            "--from gives all initial values; leave out --alpha and --beta",
+        ),
         no_result(
             &["--tolerance", "1e-9", "--max-steps", "20"],
             "raise --max-steps or --tolerance",
@@ -243,7 +246,15 @@ fn ctrl_c_keeps_the_best_so_far() {
             "logistic",
         ])
         .args(["--starts", "8", "--held-out", "2", "--max-steps", "200"])
-        .args(["--rounds", "1000000", "--tolerance", "1", "--reg", "0.1"])
+        .args([
+            "--rounds",
+            "1000000",
+            "--tolerance",
+            "1",
+            "--absolute",
+            "--reg",
+            "0.1",
+        ])
         .args(["--threads", "1", "--out", scratch.text()])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
