@@ -108,7 +108,7 @@ impl Model {
     /// Descends the smoothed model from d.
     fn descend(&self, d: &mut Vec<f64>, r: f64, smoothing: f64) {
         let mut gradient = vec![0.0; self.params];
-        let (mut y, mut momentum) = (d.clone(), 1.0);
+        let (mut y, mut momentum) = (d.clone(), 1.0_f64);
         let mut now = self.smooth(d, smoothing, None);
         // The step length, in units of the box.
         let mut step = r * r / smoothing;
@@ -143,7 +143,7 @@ impl Model {
                 (y, momentum) = (d.clone(), 1.0);
                 continue;
             }
-            let after = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum as f64).sqrt());
+            let after = 0.5 * (1.0 + (1.0 + 4.0 * momentum * momentum).sqrt());
             let factor = (momentum - 1.0) / after;
             y = next
                 .iter()

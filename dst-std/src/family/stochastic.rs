@@ -76,7 +76,7 @@ impl Stochastic {
     fn go<F: Family + ?Sized>(
         &self,
         pool: &mut Evaluator<'_, F>,
-        u: &mut Vec<f64>,
+        u: &mut [f64],
         points: &mut Vec<Evaluation>,
         tick: &mut impl FnMut(),
     ) -> Result<(), Failure> {

@@ -111,7 +111,8 @@ impl TrustRegion {
             let model = Model::new(evaluator.score(), centre, &near);
             let d = model.minimise(r);
             let predicted = centre.score - model.at(&d);
-            if !(predicted > self.gain) || r < self.shortest {
+            // A model that is not a number predicts nothing.
+            if predicted.is_nan() || predicted <= self.gain || r < self.shortest {
                 return Ok(End::NoGain);
             }
             evaluator.limit = self.limit(centre, limit, self.patience);

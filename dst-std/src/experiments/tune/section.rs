@@ -172,16 +172,18 @@ fn figure(results: &TuneResults) -> Plot {
     let mut plot = Plot::new("Iterations relative to the textbook values")
         .x(Axis::linear("pair of problem and method"))
         .y(Axis::log("N / N of the textbook values"));
-    let contestants: [(&str, fn(&TuningOutcome) -> f64); 3] = [
-        ("tuned", |o| median(&o.tuned.held_out)),
-        ("CMA-ES", |o| other(o.cmaes.as_ref())),
-        ("grid search", |o| other(o.grid.as_ref())),
-    ];
-    for (name, of) in contestants {
+    let medians = |o: &TuningOutcome| {
+        [
+            median(&o.tuned.held_out),
+            other(o.cmaes.as_ref()),
+            other(o.grid.as_ref()),
+        ]
+    };
+    for (place, name) in ["tuned", "CMA-ES", "grid search"].into_iter().enumerate() {
         let points = results.outcomes.iter().enumerate().filter_map(|(i, o)| {
             // Beyond the limit, the limit.
             let limit = o.max_steps as f64;
-            let ratio = of(o).min(limit) / median(&o.before.held_out).min(limit);
+            let ratio = medians(o)[place].min(limit) / median(&o.before.held_out).min(limit);
             ratio.is_finite().then_some((i as f64 + 1.0, ratio))
         });
         plot = plot.line(Series::new(name, points).only_markers());
