@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use clap::ValueEnum;
 use dst_core::system::{Arithmetic, Number};
-use dst_core::{Bar, Direction, Point, Seed, System};
-use dst_std::formula::{Equations, FromEquations};
+use dst_core::{Bar, Direction, Objective, Point, Seed, System};
+use dst_std::formula::{Equations, FromEquations, FromFunction, Function};
 
 /// Kind of formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -149,6 +149,38 @@ fn duals(system: &impl System<f64>, at: Point<'_, f64>, theta_bar: &mut [f64], x
         *bar += reading.criterion + rate.iter().zip(at.x).map(|(a, b)| a * b).sum::<f64>();
         direction[i] = 0.0;
     }
+}
+
+/// Rosenbrock's function.
+#[derive(Clone, Copy, Debug)]
+struct Valley(usize);
+
+impl Function for Valley {
+    fn dim(&self) -> usize {
+        self.0
+    }
+    fn value<A: Arithmetic>(&self, x: &[Number<A>]) -> Number<A> {
+        x.windows(2)
+            .map(|x| 100.0 * (x[1] - x[0] * x[0]).powi(2) + (1.0 - x[0]).powi(2))
+            .sum()
+    }
+}
+
+/// Gradients of Rosenbrock's function, this many times, or as many Hessian-vector products.
+pub fn valley(product: bool, variables: usize, times: usize) -> f64 {
+    let x: Vec<f64> = (0..variables).map(|i| (0.7 * i as f64).sin()).collect();
+    let objective = FromFunction::new(Valley(variables), &x);
+    let mut scratch = vec![0.0; Objective::<f64>::scratch_len(&objective)];
+    let mut out = vec![0.0; variables];
+    for _ in 0..times {
+        let x = black_box(&x);
+        if product {
+            objective.add_hessian_vector(x, x, &[], &mut out, &mut scratch);
+        } else {
+            objective.value_gradient(x, &mut out, &mut [], &mut scratch);
+        }
+    }
+    out.iter().sum()
 }
 
 #[cfg(test)]
