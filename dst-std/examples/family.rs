@@ -4,7 +4,13 @@
 //!
 //! Prints:
 //! ```text
-//! TO BE FILLED
+//! before: kp = 1.00, ki = 0.37, kd = 1.00
+//!   166 of 300 fresh plants settle, the slowest of them after 14.9 s
+//!   more than 10 s: at most 94.4 % of plants, with 95 % confidence
+//! tuned: kp = 15.72, ki = 8.95, kd = 14.81
+//!   300 of 300 fresh plants settle, the slowest of them after 8.3 s
+//!   more than 10 s: at most 1.0 % of plants, with 95 % confidence
+//! work: 8982469 plant steps, 3044739 of them backward
 //! ```
 use dst_core::{Euler, HeapMemory, formula};
 use dst_std::Failure;
