@@ -3,8 +3,8 @@
 //! Prints:
 //! ```text
 //! flowers-logistic (16 × 3)
-//! textbook: step 0.0082, momentum 0.900: more than 2000 iterations on held-out starts
-//! tuned: step 0.1039, momentum 0.967: 936 iterations on held-out starts
+//! textbook: step 0.0082, momentum 0.900: 1566 iterations on held-out starts
+//! tuned: step 0.0191, momentum 0.984: 111 iterations on held-out starts
 //! ```
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ fn run(file: Option<&str>) -> Result<(), String> {
     let problem = TuningProblem::on_data(ProblemKind::Logistic, name, examples, 1e-3)?;
     println!("{} ({})", problem.name, problem.size);
 
-    // Until max |∇f| ≤ 1e-4, at most 2000 iterations; 16 starting points to tune on and 32 held-out ones.
+    // Until max |∇f| is a hundredth of that at the start, at most 2000 iterations; 16 starting points to tune on and 32 held-out ones.
     let config = TuningConfig::new(TunedMethod::HeavyBall);
     let found = tune(&config, &problem, &Progress::hidden()).map_err(|e| e.to_string())?;
     for (what, setting) in [("textbook", &found.before), ("tuned", &found.tuned)] {
