@@ -37,6 +37,13 @@ fn main() -> u32 {
         return 3;
     }
     let bytes = size_of::<Scratch>() as u32;
-    board::write_words(&[plain, dual, traced, dual_stack as u32, trace_stack as u32, bytes]);
+    board::write_words(&[
+        plain,
+        dual,
+        traced,
+        dual_stack as u32,
+        trace_stack as u32,
+        bytes,
+    ]);
     0
 }
