@@ -51,11 +51,13 @@
 //! let of = |stream: Stream, count| Evaluator::new(&Decay, stream.instances(1, count), Score::HALF, &interrupt);
 //! let mut tuning = of(Stream::Tuning, 16);
 //! let found = Restarts::default().descend(&mut tuning, &[vec![-3.0], vec![2.0]], 1, || ())?;
-//! let candidates: Vec<Vec<f64>> = found.iter().flat_map(|d| &d.points).rev().map(|p| p.u.clone()).collect();
+//! let candidates: Vec<Vec<f64>> = found.iter().flat_map(|d| d.points.iter().rev()).map(|p| p.u.clone()).collect();
 //! let best = &candidates[choose(&mut of(Stream::Choosing, 32), &candidates, 4)?];
 //! let tested = of(Stream::Testing, 100).all(best, false)?;
-//! // A step for all k from 0.5 to 1.5 is about 1, with at most ln 0.01/ln 0.5 = 6.6 steps.
-//! assert!(tested.values().iter().all(|&steps| steps < 8.0));
+//! // The best step for all k from 0.5 to 1.5 is 1, with at most ln 0.01/ln 0.5 = 6.6 steps. Sixteen instances do not contain the
+//! // extreme k, so the slowest of the tested ones takes somewhat more. It took 182 with the first start.
+//! let slowest = tested.values().iter().fold(0.0, |most: f64, &steps| most.max(steps));
+//! assert!(slowest < 8.0, "{slowest}");
 //! # Ok::<(), dst_std::Failure>(())
 //! ```
 
