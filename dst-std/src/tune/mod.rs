@@ -12,7 +12,7 @@
 //! | `problem` | the objectives and their starting points |
 //! | `method` | the methods, their hyperparameters as free coordinates |
 //! | `trial` | one run: its stopping time, or an extrapolation if the run did not stop; the gradient |
-//! | `runs` | the [family](crate::family) of all starting points |
+//! | `runs` | the family ([`crate::family`]) of all starting points |
 //! | `search`, `grid` | CMA-ES and a grid with the same number of evaluations |
 //! | `known` | known optima on quadratics |
 //! | `section` | figures |

@@ -60,9 +60,9 @@ fn check<F: Formula<2, 2> + Copy>(system: Derived<F, 2, 2>, plain: Plain) {
         let at = |h: f64| {
             let (mut theta, mut x) = (THETA, X);
             if i < 2 {
-                theta[i] += h
+                theta[i] += h;
             } else {
-                x[i - 2] += h
+                x[i - 2] += h;
             }
             plain(&theta, &x, T, CONSTANT)
                 .iter()
