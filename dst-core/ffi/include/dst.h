@@ -1015,8 +1015,8 @@ typedef struct dst_descent_state_f64 {
 extern "C" {
 #endif // __cplusplus
 
-// Writes the mismatch as one sentence, such as "pullback: d(J)/d(theta[2]) is 0.5 where differences give 1 (half of it)", to
-// `text` [size], as snprintf does: at most size - 1 characters and a terminating zero, nothing if `size` is 0. Returns the length
+// Writes the mismatch as one sentence, such as `pullback: d(J)/d(theta[2]) is 0.5 where differences give 1 (half of it)`, to
+// `text`, as snprintf does: at most size - 1 characters and a terminating zero, nothing if `size` is 0. Returns the length
 // of the whole sentence; 0 if a pointer is NULL or misaligned.
 size_t dst_mismatch_message(const struct dst_mismatch *mismatch,
                             char *text,
