@@ -66,7 +66,8 @@
 //! methods/     systems over an objective: gradient flow, preconditioned, momentum, Adam, projected, decrease
 //! adapt/       learning rates adapted while an optimiser runs: Adam-OLA, G-OLA, N-OLA
 //! descent/     descent on a stopping time, ask and tell: coordinate, metric (BFGS), region, steps
-//! mpc/         a model predictive controller whose solver stops at a deadline
+//! qp/          quadratic programs: dual active set, ADMM
+//! mpc/         model predictive controllers on qp/, with a deadline
 //! ```
 //!
 //! # The names
@@ -76,7 +77,7 @@
 //! Integrators: [`Euler`] [`Heun`] [`Rk4`] [`SymplecticEuler`] [`Map`] [`Integrator`].
 //! Systems: [`System`] [`Point`] [`Reading`] [`Seed`] [`Bar`] [`Direction`] [`Dims`] [`Cost`] [`Formula`] [`formula!`] [`Objective`]
 //! [`objective!`] [`Optimality`].
-//! Modules: [`adapt`] [`checkpoint`] [`descent`] `fixed` [`methods`] [`mpc`] [`solve`] [`system`].
+//! Modules: [`adapt`] [`checkpoint`] [`descent`] `fixed` [`methods`] [`mpc`] [`qp`] [`solve`] [`system`].
 //!
 //! # Good to know
 //!
@@ -127,6 +128,7 @@ pub mod guide;
 mod integrator;
 pub mod methods;
 pub mod mpc;
+pub mod qp;
 mod scalar;
 mod slices;
 pub mod solve;

@@ -1,6 +1,6 @@
 //! From a plant to a tuned controller: gradients against differences, the same bits everywhere, and fewer iterations.
 
-use dst_core::mpc::Tick;
+use dst_core::mpc::AdmmTick;
 use dst_std::control::plants::{Plant, quadrotor, quadrotor_model, safety_filter};
 use dst_std::control::{
     Knobset, Model, Pool, Score, Tuned, TuningOptions, differentiate, export, initial_theta,
@@ -187,8 +187,8 @@ fn the_quadrotor_comes_home() {
     let program = plant.program.cast::<f32>();
     let controller = tuned.controller(&program);
     controller.check().unwrap();
-    let mut memory = vec![0.0; Tick::<f32>::len(controller.shape)];
-    let mut tick = Tick::new(controller.shape, &mut memory).unwrap();
+    let mut memory = vec![0.0; AdmmTick::<f32>::len(controller.shape)];
+    let mut tick = AdmmTick::new(controller.shape, &mut memory).unwrap();
     let (x, _) = (plant.draw)(3, 0);
     let mut x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
     for _ in 0..200 {

@@ -1,268 +1,273 @@
-//! ADMM as a map: state (z, y), θ = (R, α) of every phase, J = logarithm of the larger residual divided by its tolerance.
+//! AdmmController on the device: at most B iterations per tick, the best iterate, and a warm start by shifting.
 //!
-//! A run with [`Map`](crate::Map) and ε = 0 stops at the same iteration as the controller. J is a logarithm because residuals
-//! fall geometrically, which makes the interpolated N\* smooth. J(x_k) is the residual of the step *from* x_k, so a run that
-//! stops after N steps has evaluated N + 1 iterations.
-//!
-//! Pullback, with q = Gu, t = v + y/R, e = R∘((α − 1)(q − z) + z − z⁺) and bars for cotangents: a clipped entry of t contributes
-//! nothing. dK = −K·Gᵀ·dR·G·K turns the cotangent of u into one of R without forming a derivative of K: R̄ gains w̄∘(z − q),
-//! where w̄ = G·K·ū. The maximum in J is differentiated at the entry that attains it.
+//! A [`AdmmController`] holds all constants, in flash; a [`AdmmTick`] is the only memory that changes. A tick computes g = F·x + d and
+//! the bounds lo − E·x, hi − E·x from the measured state, shifts the last solution by one stage, iterates, and returns the inputs
+//! of the first stage. These are taken from z, so they satisfy their bounds exactly, however early the deadline is.
 
-use super::qp::{Instance, Qp, Shape, Tolerance};
-use super::step::{FLOOR, Phase, Phases, Solver, apply, clip, logarithm};
-use crate::error::{Argument, Error, exact};
+use crate::slices::{add_scaled, copy, pieces, pieces_mut, split, split_mut};
+use core::cell::Cell;
+
+use crate::error::{Argument, Error, exact, finite};
+use crate::qp::{Instance, Phases, Qp, Residual, Shape, Solver, Tolerance, clip, in_order};
 use crate::scalar::Scalar;
-use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
-use crate::system::{Bar, Dims, Point, Reading, Seed, System};
 
-/// ADMM on one instance, with the K of the θ of the run.
+/// Tuned controller: constants, such as those that `dst control export` writes.
 #[derive(Clone, Copy, Debug)]
-pub struct Admm<'a, S> {
-    solver: Solver<'a, S>,
-    /// K of each phase, computed from exactly the θ of the run.
-    inverses: &'a [S],
-    switches: &'a [usize],
+pub struct AdmmController<'a, S> {
+    /// Sizes of the program.
+    pub shape: Shape,
+    /// States per block.
+    pub states: usize,
+    /// C, as in [`Qp::outputs`].
+    pub outputs: &'a [S],
+    /// F, column by column; empty if there is none.
+    pub linear: &'a [S],
+    /// E, column by column; empty if there is none.
+    pub free: &'a [S],
+    /// Lower bounds of the inputs, then of the outputs, of one stage.
+    pub lower: &'a [S],
+    /// Upper bounds in the same order.
+    pub upper: &'a [S],
+    /// R and α of each phase.
+    pub params: &'a [S],
+    /// K of each phase.
+    pub inverses: &'a [S],
+    /// Iterations at which phases begin.
+    pub switches: &'a [usize],
+    /// Tolerances at which a tick is solved.
+    pub tolerance: Tolerance<S>,
 }
 
-/// Lengths of the vectors of a run with this many phases.
-pub(super) fn dims(shape: Shape, phases: usize) -> Dims {
-    Dims::new(shape.states(), phases * shape.phase_params())
-        .with_tape(shape.blocks * shape.rows())
-        .with_scratch(shape.scratch())
+/// Outcome of a tick.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Outcome<S> {
+    /// Number of iterations.
+    pub iterations: usize,
+    /// True if the tolerance was met. Otherwise the inputs are those of the best iterate before the deadline.
+    pub solved: bool,
+    /// Residual ratio of the returned iterate; solved if at most 1.
+    pub ratio: S,
 }
 
-/// Entry that attains the larger residual.
-#[derive(Clone, Copy)]
-struct Worst<S> {
-    ratio: S,
-    block: usize,
-    index: usize,
-    dual: bool,
-    /// Value with its sign, not scaled.
-    value: S,
+/// Memory of a controller between ticks, cut from one slice of [`AdmmTick::len`] numbers.
+#[derive(Debug)]
+pub struct AdmmTick<'m, S> {
+    z: &'m mut [S],
+    y: &'m mut [S],
+    lower: &'m mut [S],
+    upper: &'m mut [S],
+    rows: &'m mut [S],
+    linear: &'m mut [S],
+    scratch: &'m mut [S],
+    best: &'m mut [S],
+    warm: bool,
 }
 
-impl<'a, S: Scalar> Admm<'a, S> {
-    /// Checks the instance. `inverses` must belong to the parameters θ of the run.
-    pub fn new(
-        qp: Qp<'a, S>,
-        instance: Instance<'a, S>,
-        tolerance: Tolerance<S>,
-        inverses: &'a [S],
-        switches: &'a [usize],
-    ) -> Result<Self, Error> {
-        let entries = (switches.len() + 1) * qp.shape.inverse_entries();
-        exact(Argument::Model, entries, inverses.len())?;
+impl<'m, S: Scalar> AdmmTick<'m, S> {
+    /// Required length of the memory.
+    pub const fn len(shape: Shape) -> usize {
+        shape.blocks * (5 * shape.rows() + shape.variables() + shape.inputs) + shape.scratch()
+    }
+
+    /// Cold start: the first tick starts from zero.
+    pub fn new(shape: Shape, memory: &'m mut [S]) -> Result<Self, Error> {
+        exact(Argument::Memory, Self::len(shape), memory.len())?;
+        let rows = shape.blocks * shape.rows();
+        let (z, rest) = split_mut(memory, rows);
+        let (y, rest) = split_mut(rest, rows);
+        let (lower, rest) = split_mut(rest, rows);
+        let (upper, rest) = split_mut(rest, rows);
+        let (gu, rest) = split_mut(rest, rows);
+        let (linear, rest) = split_mut(rest, shape.blocks * shape.variables());
+        let (scratch, best) = split_mut(rest, shape.scratch());
         Ok(Self {
-            solver: Solver::new(qp, instance, tolerance)?,
-            inverses,
-            switches,
+            z,
+            y,
+            lower,
+            upper,
+            rows: gu,
+            linear,
+            scratch,
+            best,
+            warm: false,
         })
     }
 
-    fn shape(&self) -> Shape {
-        self.solver.qp.shape
+    /// Discards the last solution, so that the next tick starts cold.
+    pub fn reset(&mut self) {
+        self.warm = false;
     }
 
-    /// Phase at time t; times are iteration numbers, from zero.
-    fn number(&self, t: S) -> usize {
-        // Exact below 2²⁴, more than any deadline.
-        Phases::<S>::number(self.switches, t.to_f64() as usize)
+    /// Inputs to apply now, block after block.
+    pub fn inputs(&self) -> &[S] {
+        self.best
     }
 
-    fn phase<'t>(&'t self, theta: &'t [S], t: S) -> Phase<'t, S> {
-        Phase::cut(self.shape(), theta, self.inverses, self.number(t))
-    }
-
-    /// Finds the largest residual at this point from the tape, with the ratios as `rate` computed them.
-    fn worst(&self, phase: Phase<'_, S>, x: &[S], tape: &[S], scratch: &mut [S]) -> Worst<S> {
-        let m = self.shape().rows();
-        let (z, y) = split(x, x.len() / 2);
-        let mut worst = Worst {
-            ratio: S::ZERO,
-            block: 0,
-            index: 0,
-            dual: false,
-            value: S::ZERO,
-        };
-        let mut see = |value: S, scale: S, block: usize, index: usize, dual: bool| {
-            let ratio = value.abs() * scale;
-            if ratio > worst.ratio {
-                worst = Worst {
-                    ratio,
-                    block,
-                    index,
-                    dual,
-                    value,
-                };
-            }
-        };
-        let states = pieces(z, m).zip(pieces(y, m)).zip(pieces(tape, m));
-        for (b, (block, ((z, y), q))) in self.solver.blocks().zip(states).enumerate() {
-            let (stationarity, rest) = split_mut(scratch, m);
-            let (dual, _) = split_mut(rest, self.shape().variables());
-            let data = phase.weights.iter().zip(block.lower).zip(block.upper);
-            let rows = z
-                .iter()
-                .zip(y)
-                .zip(q)
-                .zip(data.zip(stationarity.iter_mut()));
-            for (i, (((&z, &y), &q), (((&r, &lo), &hi), e))) in rows.enumerate() {
-                let alpha = phase.relaxation;
-                let next = clip(alpha * q + (S::ONE - alpha) * z + y / r, lo, hi);
-                *e = r * ((alpha - S::ONE) * (q - z) + (z - next));
-                see(q - next, self.solver.primal_scale, b, i, false);
-            }
-            self.solver.qp.transposed(stationarity, dual);
-            for (i, &e) in dual.iter().enumerate() {
-                see(e, self.solver.dual_scale, b, i, true);
-            }
+    /// Program of the last tick, for differentiation.
+    pub fn instance(&self) -> Instance<'_, S> {
+        Instance {
+            linear: self.linear,
+            lower: self.lower,
+            upper: self.upper,
         }
-        worst
     }
 }
 
-impl<S: Scalar> System<S> for Admm<'_, S> {
-    fn dims(&self) -> Dims {
-        dims(self.shape(), self.switches.len() + 1)
-    }
-
-    fn check(&self, map: bool) -> Result<(), Error> {
-        if map { Ok(()) } else { Err(Error::WrongStep) }
-    }
-
-    fn rate(
-        &self,
-        at: Point<'_, S>,
-        next: &mut [S],
-        tape: &mut [S],
-        scratch: &mut [S],
-    ) -> Reading<S> {
-        copy(next, at.x);
-        let (z, y) = split_mut(next, at.x.len() / 2);
-        let phase = self.phase(at.theta, at.t);
-        let residual = self.solver.iterate(phase, z, y, tape, scratch);
-        let criterion = logarithm(residual.ratio());
-        Reading {
-            criterion,
-            loss: criterion,
-        }
-    }
-
-    fn pullback(
-        &self,
-        at: Point<'_, S>,
-        tape: &[S],
-        seed: Seed<'_, S>,
-        bar: Bar<'_, S>,
-        scratch: &mut [S],
-    ) {
-        let shape = self.shape();
-        let (m, n) = (shape.rows(), shape.variables());
-        let number = self.number(at.t);
-        let phase = self.phase(at.theta, at.t);
-        let alpha = phase.relaxation;
-        // The running loss is also J.
-        let reading = seed.criterion + seed.loss;
-        let worst = if reading == S::ZERO {
-            None
-        } else {
-            let worst = self.worst(phase, at.x, tape, scratch);
-            (worst.ratio > S::from_f64(FLOOR)).then_some(worst)
+impl<S: Scalar> AdmmController<'_, S> {
+    /// Checks that all lengths match the shape, the bounds are in order, and the tolerances are positive.
+    pub fn check(&self) -> Result<(), Error> {
+        let Shape {
+            inputs, outputs, ..
+        } = self.shape;
+        Qp::new(self.shape, self.outputs)?;
+        self.phases().check(self.shape)?;
+        let n = self.shape.variables();
+        let optional = |given: &[S], needed: usize| match given.len() {
+            0 => Ok(()),
+            given => exact(Argument::Model, needed, given),
         };
-        let params = pieces_mut(bar.theta, shape.phase_params()).nth(number);
-        let (weights_bar, alpha_bar) = split_mut(params.unwrap_or_default(), shape.rows());
-        let mut relaxation_bar = S::ZERO;
+        optional(self.linear, n * self.states)?;
+        optional(self.free, outputs * self.shape.stages * self.states)?;
+        exact(Argument::Bounds, inputs + outputs, self.lower.len())?;
+        exact(Argument::Bounds, inputs + outputs, self.upper.len())?;
+        in_order(self.lower, self.upper)?;
+        self.tolerance.check_parts()
+    }
 
-        let half = at.x.len() / 2;
-        let (z, y) = split(at.x, half);
-        let (rate_z, rate_y) = split(seed.rate, half);
-        let (z_bar, y_bar) = split_mut(bar.x, half);
-        let inputs = pieces(z, m).zip(pieces(y, m)).zip(pieces(tape, m));
-        let seeds = pieces(rate_z, m).zip(pieces(rate_y, m));
-        let bars = pieces_mut(z_bar, m).zip(pieces_mut(y_bar, m));
-        let blocks = self.solver.blocks().zip(inputs).zip(seeds.zip(bars));
-        for (b, ((block, ((z, y), q)), ((az, ay), (z_bar, y_bar)))) in blocks.enumerate() {
-            let (q_bar, rest) = split_mut(scratch, m);
-            let (e_bar, rest) = split_mut(rest, m);
-            let (u_bar, rest) = split_mut(rest, n);
-            let (right_bar, _) = split_mut(rest, n);
-            // d ln|value| = d value/value, at the entry that attains the maximum.
-            let here = worst.filter(|w| w.block == b);
-            e_bar.fill(S::ZERO);
-            if let Some(w) = here.filter(|w| w.dual) {
-                u_bar.fill(S::ZERO);
-                if let Some(entry) = u_bar.get_mut(w.index) {
-                    *entry = reading / w.value;
+    fn phases(&self) -> Phases<'_, S> {
+        Phases {
+            params: self.params,
+            inverses: self.inverses,
+            switches: self.switches,
+        }
+    }
+
+    /// Runs one tick of at most `budget` iterations, from the measured state `x` (block after block) and `extra`, a term d of g
+    /// or empty. [`AdmmTick::inputs`] returns the inputs. Lengths that do not match and states that are not finite are errors. If the
+    /// state is so large that the program overflows, the tick is not solved, and the inputs are the last finite ones.
+    pub fn tick(
+        &self,
+        memory: &mut AdmmTick<'_, S>,
+        x: &[S],
+        extra: &[S],
+        budget: usize,
+    ) -> Result<Outcome<S>, Error> {
+        exact(Argument::X0, self.shape.blocks * self.states, x.len())?;
+        if !extra.is_empty() {
+            exact(Argument::Model, memory.linear.len(), extra.len())?;
+        }
+        finite(Argument::X0, x)?;
+        finite(Argument::Model, extra)?;
+        if memory.warm {
+            self.shift(memory.z);
+            self.shift(memory.y);
+        } else {
+            memory.z.fill(S::ZERO);
+            memory.y.fill(S::ZERO);
+        }
+        self.instance(memory, x, extra);
+        let outcome = self.solve(memory, budget);
+        // An overflow must not reach the next tick. y accumulates R∘(v − z⁺), so it is finite only if z is.
+        memory.warm = S::all_finite(memory.y);
+        Ok(outcome)
+    }
+
+    /// Moves the values of every stage one stage forward; the last stage keeps its own.
+    fn shift(&self, values: &mut [S]) {
+        let n = self.shape.variables();
+        for block in pieces_mut(values, self.shape.rows()) {
+            let (inputs, outputs) = split_mut(block, n);
+            for (part, width) in [(inputs, self.shape.inputs), (outputs, self.shape.outputs)] {
+                let cells = Cell::from_mut(part).as_slice_of_cells();
+                for (to, from) in cells.iter().zip(cells.iter().skip(width)) {
+                    to.set(from.get());
                 }
-                let (head, _) = split_mut(e_bar, n);
-                copy(head, u_bar);
-                self.solver.qp.extend(e_bar);
-            }
-            let primal = here.filter(|w| !w.dual);
-            let data = phase.weights.iter().zip(block.lower).zip(block.upper);
-            let rows = z.iter().zip(y).zip(q).zip(az.iter().zip(ay)).zip(data);
-            let outputs = z_bar
-                .iter_mut()
-                .zip(y_bar.iter_mut())
-                .zip(weights_bar.iter_mut());
-            let outputs = outputs.zip(q_bar.iter_mut().zip(e_bar.iter()));
-            for (
-                i,
-                (((((&z, &y), &q), (&az, &ay)), ((&r, &lo), &hi)), (((zb, yb), rb), (qb, &eb))),
-            ) in rows.zip(outputs).enumerate()
-            {
-                let v = alpha * q + (S::ONE - alpha) * z;
-                let t = v + y / r;
-                let next = clip(t, lo, hi);
-                let (mut next_bar, y_next_bar) = (az, ay);
-                let mut q_bar = S::ZERO;
-                if let Some(w) = primal.filter(|w| w.index == i) {
-                    let factor = reading / w.value;
-                    q_bar += factor;
-                    next_bar -= factor;
-                }
-                let s = (alpha - S::ONE) * (q - z) + (z - next);
-                let s_bar = r * eb;
-                let mut z_sum = (S::TWO - alpha) * s_bar;
-                q_bar += (alpha - S::ONE) * s_bar;
-                next_bar -= s_bar + r * y_next_bar;
-                relaxation_bar += s_bar * (q - z);
-                let mut r_sum = eb * s + y_next_bar * (v - next);
-                let mut v_bar = r * y_next_bar;
-                let mut y_sum = y_next_bar;
-                if t >= lo && t <= hi {
-                    v_bar += next_bar;
-                    y_sum += next_bar / r;
-                    r_sum -= next_bar * y / (r * r);
-                }
-                q_bar += alpha * v_bar;
-                z_sum += (S::ONE - alpha) * v_bar;
-                relaxation_bar += v_bar * (q - z);
-                *zb += z_sum;
-                *yb += y_sum;
-                *rb += r_sum;
-                *qb = q_bar;
-            }
-            self.solver.qp.transposed(q_bar, u_bar);
-            apply(phase.inverse, u_bar, right_bar);
-            // w̄ = G·K·ū
-            let (head, _) = split_mut(q_bar, n);
-            copy(head, right_bar);
-            self.solver.qp.extend(q_bar);
-            let rows = z.iter().zip(q).zip(q_bar.iter()).zip(phase.weights);
-            let outputs = z_bar
-                .iter_mut()
-                .zip(y_bar.iter_mut())
-                .zip(weights_bar.iter_mut());
-            for ((((&z, &q), &wb), &r), ((zb, yb), rb)) in rows.zip(outputs) {
-                *zb += r * wb;
-                *yb -= wb;
-                *rb += wb * (z - q);
             }
         }
-        if let Some(entry) = alpha_bar.first_mut() {
-            *entry += relaxation_bar;
+    }
+
+    /// Computes g and the bounds for this state.
+    fn instance(&self, memory: &mut AdmmTick<'_, S>, x: &[S], extra: &[S]) {
+        let shape = self.shape;
+        let (m, n) = (shape.rows(), shape.variables());
+        memory.linear.fill(S::ZERO);
+        copy(memory.linear, extra);
+        let states = pieces(x, self.states);
+        for (linear, x) in pieces_mut(memory.linear, n).zip(states.clone()) {
+            for (column, &x) in pieces(self.linear, n).zip(x) {
+                add_scaled(linear, x, column);
+            }
+        }
+        for (bounds, stage) in [
+            (&mut *memory.lower, self.lower),
+            (&mut *memory.upper, self.upper),
+        ] {
+            let (input, output) = split(stage, shape.inputs);
+            for block in pieces_mut(bounds, m) {
+                let (inputs, outputs) = split_mut(block, n);
+                for (part, stage) in [(inputs, input), (outputs, output)] {
+                    for (bound, &to) in part.iter_mut().zip(stage.iter().cycle()) {
+                        *bound = to;
+                    }
+                }
+            }
+            for (block, x) in pieces_mut(bounds, m).zip(states.clone()) {
+                let (_, outputs) = split_mut(block, n);
+                for (column, &x) in pieces(self.free, outputs.len()).zip(x) {
+                    add_scaled(outputs, -x, column);
+                }
+            }
+        }
+    }
+
+    /// Iterates until the tolerance or the budget is reached; keeps the inputs of the best iterate.
+    fn solve(&self, memory: &mut AdmmTick<'_, S>, budget: usize) -> Outcome<S> {
+        let qp = Qp {
+            shape: self.shape,
+            outputs: self.outputs,
+        };
+        let instance = Instance {
+            linear: memory.linear,
+            lower: memory.lower,
+            upper: memory.upper,
+        };
+        let solver = Solver::unchecked(qp, instance, self.tolerance);
+        let phases = self.phases();
+        let mut outcome = Outcome {
+            iterations: 0,
+            solved: false,
+            ratio: S::INFINITY,
+        };
+        // Fallback: the inputs that the last tick planned for now, or the admissible inputs nearest to zero.
+        self.keep(memory.z, memory.best);
+        for iteration in 0..budget {
+            let phase = phases.at(self.shape, iteration);
+            let residual: Residual<S> =
+                solver.iterate(phase, memory.z, memory.y, memory.rows, memory.scratch);
+            outcome.iterations = iteration + 1;
+            let ratio = residual.ratio();
+            if ratio < outcome.ratio {
+                outcome.ratio = ratio;
+                self.keep(memory.z, memory.best);
+            }
+            if ratio <= S::ONE {
+                outcome.solved = true;
+                break;
+            }
+        }
+        outcome
+    }
+
+    /// Keeps the inputs of the first stage of every block, clipped: an iterate is within its bounds, but the zeros of a cold
+    /// start may not be.
+    fn keep(&self, z: &[S], best: &mut [S]) {
+        let blocks = pieces(z, self.shape.rows());
+        for (best, block) in pieces_mut(best, self.shape.inputs).zip(blocks) {
+            let bounds = self.lower.iter().zip(self.upper);
+            for ((best, &z), (&lower, &upper)) in best.iter_mut().zip(block).zip(bounds) {
+                *best = clip(z, lower, upper);
+            }
         }
     }
 }

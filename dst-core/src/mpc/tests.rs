@@ -7,6 +7,7 @@ use std::vec::Vec;
 
 use super::*;
 use crate::checkpoint::{Mark, Slots};
+use crate::qp::*;
 use crate::solve::{Borrowed, Cursor};
 use crate::{Argument, Error, Point, Scalar, System};
 use crate::{Map, Mode};

@@ -5,12 +5,11 @@
 //! computes the new K, a few pivots per tick; and replaces the old ones, all at once. The controller never waits, and between two
 //! calls everything is plain data.
 
-use super::admm::dims;
-use super::qp::{Instance, Qp, Tolerance};
-use super::{Admm, Controller, Inversion, Knobs, Phases};
+use super::AdmmController;
 use crate::checkpoint::{Mark, Slots};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::Map;
+use crate::qp::{Admm, Instance, Inversion, Knobs, Phases, Qp, Tolerance, dims};
 use crate::scalar::Scalar;
 use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
 use crate::solve::{Borrowed, Crossing, Cursor, Progress, Seeds, Status};
@@ -85,7 +84,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
     /// Starts at θ. `memory` has [`len`](Self::len) numbers, `marks` one entry per checkpoint slot, and `hessian` is H. Computes
     /// the first K in one call, before the control loop starts.
     pub fn new(
-        controller: &Controller<'a, S>,
+        controller: &AdmmController<'a, S>,
         hessian: &'a [S],
         knobs: Knobs<'a, S>,
         theta: &[S],

@@ -5,7 +5,7 @@
 //! refactorisations are not counted.
 
 use dst_core::Scalar;
-use dst_core::mpc::{Phase, Solver};
+use dst_core::qp::{Phase, Solver};
 use rayon::prelude::*;
 
 use super::knobset::Knobset;

@@ -1,6 +1,6 @@
 //! Closed loops: a controller and its plant, in the precision of the device, warm-started from tick to tick.
 
-use dst_core::mpc::{Controller, Tick};
+use dst_core::mpc::{AdmmController, AdmmTick};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -35,7 +35,7 @@ fn nominal(plant: &Plant, sines: &[Sine], t: f64, x: &[f32]) -> Vec<f32> {
 /// Simulates runs 0 … `runs` − 1 of a random stream, each of `ticks` ticks with at most `cap` iterations.
 pub fn closed_loops(
     plant: &Plant,
-    controller: &Controller<'_, f32>,
+    controller: &AdmmController<'_, f32>,
     seed: u64,
     runs: usize,
     ticks: usize,
@@ -47,7 +47,7 @@ pub fn closed_loops(
 
 fn trace(
     plant: &Plant,
-    controller: &Controller<'_, f32>,
+    controller: &AdmmController<'_, f32>,
     seed: u64,
     number: u64,
     ticks: usize,
@@ -60,13 +60,13 @@ fn trace(
     let sines: Vec<Sine> = (0..shape.blocks as u64)
         .map(|axis| Sine::random(bits(stream, axis)))
         .collect();
-    let mut memory = vec![0.0; Tick::<f32>::len(shape)];
+    let mut memory = vec![0.0; AdmmTick::<f32>::len(shape)];
     let mut trace = LoopTrace {
         position: Vec::new(),
         input: Vec::new(),
         iterations: Vec::new(),
     };
-    let Ok(mut tick) = Tick::new(shape, &mut memory) else {
+    let Ok(mut tick) = AdmmTick::new(shape, &mut memory) else {
         return trace;
     };
     for k in 0..ticks {

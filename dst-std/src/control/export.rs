@@ -1,4 +1,4 @@
-//! The tuned controller as source text: a Rust module of constants for [`dst_core::mpc::Controller`], and a C header for
+//! The tuned controller as source text: a Rust module of constants for [`dst_core::mpc::AdmmController`], and a C header for
 //! `dst_controller.h`, which is written beside it.
 //!
 //! [`controllers`] tunes and writes; the command `dst control export` calls it. The knobs go into a file of their own, from which
@@ -82,7 +82,7 @@ pub fn controllers(
     Ok(exported)
 }
 
-/// Controller to export.
+/// AdmmController to export.
 struct Subject<'a> {
     name: String,
     program: &'a Program<f64>,

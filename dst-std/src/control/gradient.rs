@@ -4,7 +4,7 @@
 //! and J_p a hundred iterations before, N = c + 100·J_c/(J_p − J_c). That is a function of two readings, and a
 //! sweep over the same run, with weights on these two alone, gives its gradient.
 
-use dst_core::mpc::{Admm, Phases};
+use dst_core::qp::{Admm, Phases};
 use dst_core::solve::{Gradient, Iterate};
 use dst_core::{Crossing, Error, HeapMemory, Map, Reading, Seeds};
 

@@ -1,6 +1,6 @@
 //! The knobs of a controller: weights by kind of constraint and by stage, and when they switch.
 
-use dst_core::mpc::Knobs;
+use dst_core::qp::Knobs;
 
 use super::program::Program;
 use super::tuned::Tuned;

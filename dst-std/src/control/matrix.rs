@@ -65,7 +65,7 @@ impl Matrix {
     pub(crate) fn inverse(&self) -> Option<Self> {
         let mut result = self.clone();
         let mut row = vec![0.0; self.rows];
-        dst_core::mpc::Inversion::new(self.rows)
+        dst_core::qp::Inversion::new(self.rows)
             .complete(&mut result.entries, &mut row)
             .then_some(result)
     }

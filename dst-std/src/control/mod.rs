@@ -6,13 +6,13 @@
 //! and [`baselines`] holds the settings to compare it with.
 //!
 //! ```text
-//! Model ─► Program ─► Pool ─► recipe: Adam on dN/dθ ─► Tuned ─► Controller, export: Rust constants, C header
+//! Model ─► Program ─► Pool ─► recipe: Adam on dN/dθ ─► Tuned ─► AdmmController, export: Rust constants, C header
 //! ```
 //!
 //! A complete controller for your own plant (the same in C: `tests/c/own_controller.c`):
 //!
 //! ```
-//! use dst_core::mpc::Tick;
+//! use dst_core::mpc::AdmmTick;
 //! use dst_std::control::{Model, TuningOptions, SWITCHES, recipe};
 //! use dst_std::progress::Progress;
 //!
@@ -41,8 +41,8 @@
 //! let tuned = knobs.tuned(&program, &training.theta).ok_or("no inverse")?.cast::<f32>();
 //! let program = program.cast::<f32>();
 //! let controller = tuned.controller(&program);
-//! let mut memory = vec![0.0; Tick::<f32>::len(controller.shape)];
-//! let mut tick = Tick::new(controller.shape, &mut memory)?;
+//! let mut memory = vec![0.0; AdmmTick::<f32>::len(controller.shape)];
+//! let mut tick = AdmmTick::new(controller.shape, &mut memory)?;
 //! let mut x = [1.0_f32, 0.0];
 //! for _ in 0..100 {
 //!     let outcome = controller.tick(&mut tick, &x, &[], 200)?;

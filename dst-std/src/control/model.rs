@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use dst_core::mpc::{Shape, Tolerance};
+use dst_core::qp::{Shape, Tolerance};
 use serde::{Deserialize, Serialize};
 
 use super::matrix::Matrix;

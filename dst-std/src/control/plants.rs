@@ -7,7 +7,7 @@
 //! *Quadrotor*: the Crazyflie, linearised at hover, twelve states at 20 Hz, |u| ≤ 0.5, nine stages. A, B and the weights are those
 //! that TinyMPC publishes (`quadrotor_20hz`, MIT licence).
 
-use dst_core::mpc::{Shape, Tolerance};
+use dst_core::qp::{Shape, Tolerance};
 
 use super::model::{Model, ModelError};
 use super::program::Program;

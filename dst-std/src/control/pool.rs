@@ -1,7 +1,7 @@
 //! A set of instances: the ticks that a controller will meet.
 
 use dst_core::Scalar;
-use dst_core::mpc::{Instance, Shape};
+use dst_core::qp::{Instance, Shape};
 
 use super::program::{Program, cast};
 

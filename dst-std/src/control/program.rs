@@ -1,9 +1,9 @@
 //! The condensed program with its data on the heap, in either precision.
 
 use dst_core::Scalar;
-use dst_core::mpc::{Inversion, Qp, Shape, Tolerance};
+use dst_core::qp::{Inversion, Qp, Shape, Tolerance};
 
-/// Data that is the same at every tick; the fields are those of [`dst_core::mpc::Controller`].
+/// Data that is the same at every tick; the fields are those of [`dst_core::mpc::AdmmController`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program<S> {
     /// The sizes.

@@ -1,7 +1,7 @@
 //! Iteration counts of the instances of a pool, and their statistics.
 
 use dst_core::Scalar;
-use dst_core::mpc::{Phases, Solver};
+use dst_core::qp::{Phases, Solver};
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -4,7 +4,8 @@
 
 use std::fmt::Write;
 
-use dst_core::mpc::{Shape, Tick};
+use dst_core::mpc::AdmmTick;
+use dst_core::qp::Shape;
 
 use super::program::Program;
 use super::tuned::Tuned;
@@ -124,15 +125,15 @@ fn rust(
     } = program.shape;
     let mut text = format!(
         "//! Written by `dst control export`; do not edit.\n//! {note}.\n\n\
-         use dst_core::mpc::{{Controller, Shape, Tolerance}};\n\n\
+         use dst_core::mpc::{{AdmmController, Shape, Tolerance}};\n\n\
          /// The sizes.\npub const SHAPE: Shape = Shape {{\n    inputs: {inputs},\n    outputs: {outputs},\n    \
-         stages: {stages},\n    blocks: {blocks},\n}};\n\n/// Numbers of memory that a `Tick` takes.\n\
+         stages: {stages},\n    blocks: {blocks},\n}};\n\n/// Numbers of memory that a `AdmmTick` takes.\n\
          pub const MEMORY: usize = {};\n\n",
-        Tick::<f32>::len(program.shape)
+        AdmmTick::<f32>::len(program.shape)
     );
     let _ = write!(
         text,
-        "/// The controller.\npub static CONTROLLER: Controller<'static, f32> = Controller {{\n    shape: SHAPE,\n    \
+        "/// The controller.\npub static CONTROLLER: AdmmController<'static, f32> = AdmmController {{\n    shape: SHAPE,\n    \
          states: {},\n    outputs: &OUTPUTS,\n    linear: &LINEAR,\n    free: &FREE,\n    lower: &LOWER,\n    \
          upper: &UPPER,\n    params: &PARAMS,\n    inverses: &INVERSES,\n    switches: &{:?},\n    \
          tolerance: Tolerance {{\n        primal: {:?},\n        dual: {:?},\n        dual_relative: {:?},\n    }},\n}};\n",

@@ -1,7 +1,8 @@
 //! Parameters with their inverses: what a controller needs beside the program.
 
 use dst_core::Scalar;
-use dst_core::mpc::{Controller, Phases};
+use dst_core::mpc::AdmmController;
+use dst_core::qp::Phases;
 
 use super::program::{Program, cast};
 
@@ -54,8 +55,8 @@ impl<S: Scalar> Tuned<S> {
     }
 
     /// The controller of a program with these parameters.
-    pub fn controller<'a>(&'a self, program: &'a Program<S>) -> Controller<'a, S> {
-        Controller {
+    pub fn controller<'a>(&'a self, program: &'a Program<S>) -> AdmmController<'a, S> {
+        AdmmController {
             shape: program.shape,
             states: program.states,
             outputs: &program.outputs,

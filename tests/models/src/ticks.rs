@@ -5,7 +5,7 @@
 //! and must produce the same bits.
 
 use dst_core::Error;
-use dst_core::mpc::{Controller, Tick};
+use dst_core::mpc::{AdmmController, AdmmTick};
 
 use crate::controllers::{quadrotor, safety_filter};
 
@@ -133,7 +133,7 @@ fn advance(a: &[f32], b: &[f32], states: usize, inputs: usize, x: &mut [f32], u:
 
 /// Runs a closed loop; calls `around` before (true) and after (false) every tick.
 fn run(
-    controller: &Controller<'_, f32>,
+    controller: &AdmmController<'_, f32>,
     (a, b): (&[f32], &[f32]),
     memory: &mut [f32],
     x: &mut [f32],
@@ -142,7 +142,7 @@ fn run(
     mut around: impl FnMut(bool),
 ) -> Result<(), Error> {
     let shape = controller.shape;
-    let mut tick = Tick::new(shape, memory)?;
+    let mut tick = AdmmTick::new(shape, memory)?;
     for k in 0..TICKS {
         let axes = x.chunks_exact(controller.states.max(1));
         let wishes = extra.chunks_exact_mut(shape.variables().max(1));

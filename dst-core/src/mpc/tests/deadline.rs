@@ -1,14 +1,15 @@
 //! Guarantees about deadlines: a tick, its budget, the memory it leaves, and a tuner run in small budgets.
 
 use super::*;
+use crate::qp::*;
 
 fn controller<'a, S: Scalar>(
     example: &'a Example<S>,
     params: &'a [S],
     inverses: &'a [S],
     bounds: &'a (Vec<S>, Vec<S>),
-) -> Controller<'a, S> {
-    Controller {
+) -> AdmmController<'a, S> {
+    AdmmController {
         shape: example.shape,
         states: 2,
         outputs: &example.outputs,
@@ -34,8 +35,8 @@ fn a_tick_is_the_system_until_its_stop() {
     let inverses = example.inverses(&params);
     let controller = controller(&example, &params, &inverses, &bounds);
     controller.check().unwrap();
-    let mut memory = vec![0.0; Tick::<f64>::len(example.shape)];
-    let mut tick = Tick::new(example.shape, &mut memory).unwrap();
+    let mut memory = vec![0.0; AdmmTick::<f64>::len(example.shape)];
+    let mut tick = AdmmTick::new(example.shape, &mut memory).unwrap();
     let x = [0.4, 0.3, -0.5, 0.2];
     let outcome = controller
         .tick(&mut tick, &x, &example.linear, 500)
@@ -61,7 +62,7 @@ fn a_tick_is_the_system_until_its_stop() {
         solver.iterate(phase, &mut z, &mut y, &mut rows, &mut scratch);
     }
     assert_eq!(tick.inputs(), [z[0], z[12]]);
-    let planned = |tick: &mut Tick<'_, f64>| {
+    let planned = |tick: &mut AdmmTick<'_, f64>| {
         let outcome = controller.tick(tick, &x, &example.linear, 0).unwrap();
         assert_eq!((outcome.iterations, outcome.solved), (0, false));
         tick.inputs().to_vec()
@@ -89,13 +90,13 @@ fn an_overflowing_tick_is_not_solved_and_does_not_affect_the_next() {
         (&[], &example.free),
         (&linear, &example.free),
     ] {
-        let controller = Controller {
+        let controller = AdmmController {
             linear,
             free,
             ..controller(&example, &params, &inverses, &bounds)
         };
-        let mut memory = vec![0.0; Tick::<f32>::len(example.shape)];
-        let mut tick = Tick::new(example.shape, &mut memory).unwrap();
+        let mut memory = vec![0.0; AdmmTick::<f32>::len(example.shape)];
+        let mut tick = AdmmTick::new(example.shape, &mut memory).unwrap();
         let x = [0.4, 0.3, -0.5, 0.2];
         let cold = controller.tick(&mut tick, &x, &[], 500).unwrap();
         let inputs = tick.inputs().to_vec();
@@ -137,8 +138,8 @@ fn without_any_iteration_the_inputs_keep_their_bounds() {
     let inverses = example.inverses(&params);
     let bounds = (list([0.5, -0.9, -0.8]), list([1.2, 0.9, 0.8]));
     let controller = controller(&example, &params, &inverses, &bounds);
-    let mut memory = vec![0.0; Tick::<f32>::len(example.shape)];
-    let mut tick = Tick::new(example.shape, &mut memory).unwrap();
+    let mut memory = vec![0.0; AdmmTick::<f32>::len(example.shape)];
+    let mut tick = AdmmTick::new(example.shape, &mut memory).unwrap();
     let outcome = controller.tick(&mut tick, &[0.0; 4], &[], 0).unwrap();
     assert_eq!((outcome.iterations, outcome.solved), (0, false));
     assert_eq!(tick.inputs(), [0.5; 2]);
@@ -193,14 +194,14 @@ fn a_block_without_states_has_its_bounds() {
     let example = Example::<f64>::new();
     let (params, bounds) = (example.params(), bounds());
     let inverses = example.inverses(&params);
-    let controller = Controller {
+    let controller = AdmmController {
         states: 0,
         free: &[],
         ..controller(&example, &params, &inverses, &bounds)
     };
     controller.check().unwrap();
-    let mut memory = vec![0.0; Tick::<f64>::len(example.shape)];
-    let mut tick = Tick::new(example.shape, &mut memory).unwrap();
+    let mut memory = vec![0.0; AdmmTick::<f64>::len(example.shape)];
+    let mut tick = AdmmTick::new(example.shape, &mut memory).unwrap();
     let outcome = controller
         .tick(&mut tick, &[], &example.linear, 500)
         .unwrap();
@@ -219,8 +220,8 @@ fn a_deadline_returns_the_best_iterate() {
     let mut last = f32::INFINITY;
     let mut unsolved = 0;
     for budget in 0..60 {
-        let mut memory = vec![0.0; Tick::<f32>::len(example.shape)];
-        let mut tick = Tick::new(example.shape, &mut memory).unwrap();
+        let mut memory = vec![0.0; AdmmTick::<f32>::len(example.shape)];
+        let mut tick = AdmmTick::new(example.shape, &mut memory).unwrap();
         let x = [0.4, 0.3, -0.5, 0.2];
         let outcome = controller
             .tick(&mut tick, &x, &example.linear, budget)
@@ -247,9 +248,9 @@ fn bad_input_is_named() {
     let (params, bounds) = (example.params(), bounds());
     let inverses = example.inverses(&params);
     let good = controller(&example, &params, &inverses, &bounds);
-    let mut memory = vec![0.0; Tick::<f32>::len(example.shape)];
-    assert!(Tick::new(example.shape, &mut memory[1..]).is_err());
-    let mut tick = Tick::new(example.shape, &mut memory).unwrap();
+    let mut memory = vec![0.0; AdmmTick::<f32>::len(example.shape)];
+    assert!(AdmmTick::new(example.shape, &mut memory[1..]).is_err());
+    let mut tick = AdmmTick::new(example.shape, &mut memory).unwrap();
     for (x, extra) in [
         (&[0.0; 3][..], &[][..]),
         (&[0.0; 4], &[0.0; 3]),
@@ -315,7 +316,7 @@ fn bad_input_is_named() {
         let refused = Err(Error::Invalid(Argument::Tolerance));
         let solver = Solver::new(example.qp(), example.instance(), bad);
         assert_eq!(solver.map(|_| ()), refused, "{bad:?}");
-        let controller = Controller {
+        let controller = AdmmController {
             tolerance: bad,
             ..good
         };

@@ -1,6 +1,6 @@
 //! The other solver: projected gradient with momentum, where a grid over its two parameters is hard to beat.
 
-use dst_core::mpc::ProjectedMomentum;
+use dst_core::qp::ProjectedMomentum;
 use dst_core::{Error, HeapMemory, Map, Mode, Status};
 use rayon::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Robustness: closed loop, bounds that were not trained on, and the error of the inputs at the stop.
 
-use dst_core::mpc::Phases;
+use dst_core::qp::Phases;
 use rayon::prelude::*;
 
 use super::rows::Rows;

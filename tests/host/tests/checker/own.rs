@@ -7,7 +7,7 @@ use dst_core::methods::{
     Adam, Constant, Decrease, Exponential, GradientFlow, HeavyBall, Nesterov, Preconditioned,
     Projected,
 };
-use dst_core::mpc::{Admm, Instance, Inversion, ProjectedMomentum, Qp, Shape, Tolerance};
+use dst_core::qp::{Admm, Instance, Inversion, ProjectedMomentum, Qp, Shape, Tolerance};
 use dst_core::system::{Derived, Pair, RateOf};
 use dst_core::{
     Bar, Cost, Dims, Euler, Heun, Integrator, Map, Optimality, Plan, Point, Reading, Rk4, Scalar,

@@ -7,10 +7,8 @@ use dst_core::adapt::{
 };
 use dst_core::checkpoint::Mark;
 use dst_core::methods::Decrease;
-use dst_core::mpc::{
-    Admm, Controller, Instance, Inversion, Knobs, ProjectedMomentum, Qp, Shape, Tolerance, Tuner,
-    TunerStage,
-};
+use dst_core::mpc::{AdmmController, Tuner, TunerStage};
+use dst_core::qp::{Admm, Instance, Inversion, Knobs, ProjectedMomentum, Qp, Shape, Tolerance};
 use dst_core::solve::{Gradient, Iterate};
 use dst_core::system::{Arithmetic, Number};
 use dst_core::{Error, HeapMemory, Plan, Reading, Seeds, Status};
@@ -331,7 +329,7 @@ pub(crate) fn tuner<S: Scalar>(
     let mut memory = vec![S::ZERO; Tuner::len(&qp, &knobs, slots)];
     let mut marks = vec![Mark::EMPTY; slots];
     // The tuner only uses the sizes, C, the switches and the tolerance.
-    let controller = Controller {
+    let controller = AdmmController {
         shape,
         states: 2,
         outputs: &program.columns,

@@ -1,7 +1,8 @@
 //! Written by `dst control export`; do not edit.
 //! quadrotor: mean 17.35, p99 35, maximum 50 iterations on the pool from a cold start.
 
-use dst_core::mpc::{Controller, Shape, Tolerance};
+use dst_core::mpc::AdmmController;
+use dst_core::qp::{Shape, Tolerance};
 
 /// The sizes.
 pub const SHAPE: Shape = Shape {
@@ -11,11 +12,11 @@ pub const SHAPE: Shape = Shape {
     blocks: 1,
 };
 
-/// Numbers of memory that a `Tick` takes.
+/// Numbers of memory that a `AdmmTick` takes.
 pub const MEMORY: usize = 364;
 
 /// The controller.
-pub static CONTROLLER: Controller<'static, f32> = Controller {
+pub static CONTROLLER: AdmmController<'static, f32> = AdmmController {
     shape: SHAPE,
     states: 12,
     outputs: &OUTPUTS,

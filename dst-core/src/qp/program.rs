@@ -172,7 +172,7 @@ impl<S: Scalar> Instance<'_, S> {
 }
 
 /// Checks that lower ≤ upper for every pair of bounds, without NaN.
-pub(super) fn in_order<S: Scalar>(lower: &[S], upper: &[S]) -> Result<(), Error> {
+pub(crate) fn in_order<S: Scalar>(lower: &[S], upper: &[S]) -> Result<(), Error> {
     // Written so that a NaN fails.
     if lower.iter().zip(upper).all(|(l, u)| l <= u) {
         Ok(())

@@ -1,7 +1,7 @@
 //! One iteration of ADMM, shared by the controller on the device and the system that is differentiated: the same operations in
 //! the same order, and therefore the same bits.
 
-use super::qp::{Instance, Qp, Shape, Tolerance};
+use super::program::{Instance, Qp, Shape, Tolerance};
 use crate::error::{Argument, Error, exact};
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, pieces, pieces_mut, split, split_mut};

@@ -4,7 +4,7 @@
 //! multiply-adds, as many as the product with K in one iteration. A control loop can therefore do a few per tick, and adapt its
 //! weights without missing a deadline.
 
-use super::qp::Qp;
+use super::program::Qp;
 use crate::scalar::Scalar;
 use crate::slices::{copy, pieces, pieces_mut, split};
 
