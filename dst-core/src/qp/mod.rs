@@ -15,20 +15,28 @@
 //! | [`Inversion`] | K from R, one pivot at a time |
 //! | [`ProjectedMomentum`] | another solver, for bounds on inputs only |
 
+mod active_set;
 #[cfg(feature = "libm")]
 mod admm;
+mod dense;
+mod factor;
 mod inversion;
 #[cfg(feature = "libm")]
 mod knobs;
 #[cfg(feature = "libm")]
 mod momentum;
 mod program;
+mod search;
+mod set;
 mod step;
 
+pub(crate) use active_set::Work;
+pub use active_set::{ActiveSet, Bounds, Outcome, Status};
 #[cfg(feature = "libm")]
 pub use admm::Admm;
 #[cfg(feature = "libm")]
 pub(crate) use admm::dims;
+pub use dense::{Dense, DenseMemory};
 pub use inversion::Inversion;
 #[cfg(feature = "libm")]
 pub use knobs::Knobs;
@@ -36,5 +44,9 @@ pub use knobs::Knobs;
 pub use momentum::ProjectedMomentum;
 pub(crate) use program::in_order;
 pub use program::{Instance, Qp, Shape, Tolerance};
+pub(crate) use set::Set;
 pub(crate) use step::clip;
 pub use step::{Phase, Phases, Residual, Solver};
+
+#[cfg(test)]
+mod tests;
