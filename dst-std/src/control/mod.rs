@@ -71,6 +71,7 @@ pub mod plants;
 mod pool;
 mod program;
 mod recipe;
+mod recorded;
 mod riccati;
 mod score;
 mod source;
@@ -91,6 +92,7 @@ pub use model::{
 pub use pool::Pool;
 pub use program::Program;
 pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
+pub use recorded::{RecordedTick, Recording};
 pub use score::{Score, iterations, solve, solve_exactly};
 pub use streams::Stream;
 pub use tuned::Tuned;
