@@ -31,15 +31,14 @@ pub(super) fn error_bound(program: &Scaled, u: &[Double], lambda: &[Double]) -> 
 impl Row {
     /// Distance of s = a·u from the values that fit λ.
     fn miss(&self, s: Double, lambda: Double) -> f64 {
-        let above = |h: f64| s.minus(lambda.times(self.softness)).add(-h).value();
+        let above = |bound: f64| s.minus(lambda.times(self.softness)).beyond(bound);
         let size = lambda.hi.abs();
         if size > self.cap {
             return f64::INFINITY;
         }
         if lambda.hi == 0.0 {
-            let beyond = s.add(-self.upper).value();
-            let below = Double::new(self.lower).minus(s).value();
-            beyond.max(below).max(0.0)
+            let (above, below) = (s.beyond(self.upper), -s.beyond(self.lower));
+            above.max(below).max(0.0)
         } else if lambda.hi > 0.0 {
             let e = above(self.upper);
             if size == self.cap { (-e).max(0.0) } else { e.abs() }

@@ -38,6 +38,15 @@ impl Double {
         })
     }
 
+    /// self − bound; exactly ∓∞ for an infinite bound.
+    pub(super) fn beyond(self, bound: f64) -> f64 {
+        if bound.is_finite() {
+            self.add(-bound).value()
+        } else {
+            -bound
+        }
+    }
+
     pub(super) fn times(self, a: f64) -> Self {
         let product = a * self.hi;
         let ((a1, a2), (b1, b2)) = (halves(a), halves(self.hi));

@@ -173,7 +173,7 @@ impl Interior {
         let Some(factor) = Cholesky::new(&matrix, n) else {
             return false;
         };
-        let mut newton = |steps: &mut [Step]| {
+        let newton = |steps: &mut [Step]| {
             let mut du = gradient.clone();
             for (side, step) in self.sides.iter().zip(&*steps) {
                 let pull = side.sigma * side.reduced(step) / side.kappa();

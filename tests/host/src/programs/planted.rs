@@ -180,7 +180,9 @@ impl Maker {
         let (mut lower, mut upper, mut caps) = (Vec::new(), Vec::new(), Vec::new());
         for j in 0..m {
             let s = dot(&self.rows[j], &u);
-            let (l, h) = self.bounds(s, roles[j], lambda[j], softness[j]);
+            let conflict = !self.planted && (softness[j] > 0.0 || capped[j]);
+            let middle = if conflict { s + self.draw.dyadic(-2.0, 2.0) } else { s };
+            let (l, h) = self.bounds(middle, roles[j], lambda[j], softness[j]);
             lower.push(l);
             upper.push(h);
             caps.push(match (capped[j], roles[j]) {
@@ -214,8 +216,6 @@ impl Maker {
 
     /// Returns bounds for which the row has its role, given s = a·u* and its multiplier.
     fn bounds(&mut self, s: f64, role: Role, lambda: f64, softness: f64) -> (f64, f64) {
-        let conflict = !self.planted && matches!(self.kind, Kind::Capped | Kind::Quadratic);
-        let middle = if conflict { s + self.draw.dyadic(-2.0, 2.0) } else { s };
         let width = match self.kind {
             // Not below the spacing of the products, so that the bounds stay exact in f32.
             Kind::Tight if self.draw.chance(0.6) => 2_f64.powi(-16 + self.draw.below(8) as i32),
@@ -228,8 +228,8 @@ impl Maker {
         };
         let equal = self.kind == Kind::Equality && role == Role::Active;
         if role == Role::Slack {
-            let below = middle - self.draw.dyadic(1.0 / 256.0, 3.0).min(width);
-            let above = middle + width;
+            let below = s - self.draw.dyadic(1.0 / 256.0, 3.0).min(width);
+            let above = s + width;
             return match (self.draw.chance(open), self.draw.chance(0.5)) {
                 (true, true) => (f64::NEG_INFINITY, above),
                 (true, false) => (below, f64::INFINITY),
