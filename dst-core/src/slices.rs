@@ -60,6 +60,35 @@ pub(crate) fn add_scaled<S: Scalar>(y: &mut [S], a: S, x: &[S]) {
     }
 }
 
+/// out ← out + Σ weightᵢ·vectorᵢ, four vectors at a time: an entry of `out` is loaded and stored once for four of them. The sum of an
+/// entry runs from the first vector to the last.
+#[inline]
+pub(crate) fn combine<'a, S: Scalar>(
+    out: &mut [S],
+    weights: &[S],
+    mut vectors: impl Iterator<Item = &'a [S]>,
+) {
+    let mut next = || vectors.next().unwrap_or_default();
+    let (quads, rest) = weights.as_chunks::<4>();
+    for &[p, q, r, t] in quads {
+        let (a, b, c, d) = (next(), next(), next(), next());
+        let vectors = a.iter().zip(b).zip(c).zip(d);
+        for (out, (((&a, &b), &c), &d)) in out.iter_mut().zip(vectors) {
+            *out = *out + a * p + b * q + c * r + d * t;
+        }
+    }
+    let (pairs, rest) = rest.as_chunks::<2>();
+    for &[p, q] in pairs {
+        let (a, b) = (next(), next());
+        for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
+            *out = *out + a * p + b * q;
+        }
+    }
+    for &p in rest {
+        add_scaled(out, p, next());
+    }
+}
+
 /// Copies as many entries as fit; the lengths agree by construction.
 #[inline]
 pub(crate) fn copy<S: Copy>(to: &mut [S], from: &[S]) {

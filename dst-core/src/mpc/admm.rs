@@ -38,10 +38,10 @@ pub struct AdmmController<'a, S> {
     pub tolerance: Tolerance<S>,
 }
 
-/// Outcome of a tick.
+/// AdmmOutcome of a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Outcome<S> {
+pub struct AdmmOutcome<S> {
     /// Number of iterations.
     pub iterations: usize,
     /// True if the tolerance was met. Otherwise the inputs are those of the best iterate before the deadline.
@@ -152,7 +152,7 @@ impl<S: Scalar> AdmmController<'_, S> {
         x: &[S],
         extra: &[S],
         budget: usize,
-    ) -> Result<Outcome<S>, Error> {
+    ) -> Result<AdmmOutcome<S>, Error> {
         exact(Argument::X0, self.shape.blocks * self.states, x.len())?;
         if !extra.is_empty() {
             exact(Argument::Model, memory.linear.len(), extra.len())?;
@@ -222,7 +222,7 @@ impl<S: Scalar> AdmmController<'_, S> {
     }
 
     /// Iterates until the tolerance or the budget is reached; keeps the inputs of the best iterate.
-    fn solve(&self, memory: &mut AdmmTick<'_, S>, budget: usize) -> Outcome<S> {
+    fn solve(&self, memory: &mut AdmmTick<'_, S>, budget: usize) -> AdmmOutcome<S> {
         let qp = Qp {
             shape: self.shape,
             outputs: self.outputs,
@@ -234,7 +234,7 @@ impl<S: Scalar> AdmmController<'_, S> {
         };
         let solver = Solver::unchecked(qp, instance, self.tolerance);
         let phases = self.phases();
-        let mut outcome = Outcome {
+        let mut outcome = AdmmOutcome {
             iterations: 0,
             solved: false,
             ratio: S::INFINITY,

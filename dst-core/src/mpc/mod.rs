@@ -4,14 +4,17 @@
 //!
 //! | | |
 //! |---|---|
+//! | [`Controller`], [`Tick`] | the dual active set on the device: at most B steps per tick, exact, warm start by shifting |
 //! | [`AdmmController`], [`AdmmTick`] | ADMM on the device: at most B iterations per tick, the best iterate, warm start by shifting |
 //! | [`Tuner`] | adapts the knobs of ADMM on the device, a bounded amount of work per tick |
 
 mod admm;
+mod controller;
 #[cfg(feature = "libm")]
 mod tuner;
 
-pub use admm::{AdmmController, AdmmTick, Outcome};
+pub use admm::{AdmmController, AdmmOutcome, AdmmTick};
+pub use controller::{Controller, Response, RollOut, Tick};
 #[cfg(feature = "libm")]
 pub use tuner::{Tuner, TunerStage};
 

@@ -15,8 +15,11 @@
 //! | [`Inversion`] | K from R, one pivot at a time |
 //! | [`ProjectedMomentum`] | another solver, for bounds on inputs only |
 
+mod active_set;
 #[cfg(feature = "libm")]
 mod admm;
+mod dense;
+mod factor;
 mod inversion;
 #[cfg(feature = "libm")]
 mod knobs;
@@ -25,10 +28,13 @@ mod momentum;
 mod program;
 mod step;
 
+pub use active_set::{ActiveSet, Bounds, Outcome, Status};
+pub(crate) use active_set::{Set, Work};
 #[cfg(feature = "libm")]
 pub use admm::Admm;
 #[cfg(feature = "libm")]
 pub(crate) use admm::dims;
+pub use dense::{Dense, DenseMemory};
 pub use inversion::Inversion;
 #[cfg(feature = "libm")]
 pub use knobs::Knobs;
@@ -38,3 +44,6 @@ pub(crate) use program::in_order;
 pub use program::{Instance, Qp, Shape, Tolerance};
 pub(crate) use step::clip;
 pub use step::{Phase, Phases, Residual, Solver};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! LDLᵀ of the rows and columns of W that belong to the active set, one row at a time.
+//!
+//! L is unit lower triangular and packed row by row without its diagonal: row k has k entries. D is stored as its reciprocals. A
+//! row is appended in k²/2 multiply-adds, and taken out by a rank-one update of the rows behind it (Gill, Golub, Murray and
+//! Saunders 1974, method C1), in one pass over them. All loops run along rows, so no index needs a check.
+
+use crate::scalar::Scalar;
+use crate::slices::{cells, dot, split, split_mut};
+
+/// Entries of L for this number of rows.
+pub(crate) const fn packed_len(rows: usize) -> usize {
+    rows * rows.saturating_sub(1) / 2
+}
+
+/// Appends row k, given the entries of W that it shares with the rows before in `values` and its own in `diagonal`. Returns the
+/// pivot; at most `least` counts as zero, and the row is then not part of the factor.
+#[inline]
+pub(crate) fn append<S: Scalar>(
+    packed: &mut [S],
+    inverse: &mut [S],
+    k: usize,
+    values: impl Iterator<Item = S>,
+    diagonal: S,
+    least: S,
+) -> S {
+    let (earlier, rest) = split_mut(packed, packed_len(k));
+    let (row, _) = split_mut(rest, k);
+    let mut earlier = &*earlier;
+    for (i, value) in values.take(k).enumerate() {
+        let (before, after) = split(earlier, i);
+        earlier = after;
+        let (head, tail) = split_mut(row, i);
+        if let Some(entry) = tail.first_mut() {
+            *entry = value - dot(before, head);
+        }
+    }
+    let mut pivot = diagonal;
+    for (entry, &inverse) in row.iter_mut().zip(inverse.iter()) {
+        let value = *entry;
+        *entry = value * inverse;
+        pivot -= value * *entry;
+    }
+    if let Some(inverse) = inverse.get_mut(k) {
+        *inverse = if pivot > least {
+            S::ONE / pivot
+        } else {
+            S::ZERO
+        };
+    }
+    pivot
+}
+
+/// Row k of L.
+#[inline]
+pub(crate) fn row<S>(packed: &[S], k: usize) -> &[S] {
+    split(split(packed, packed_len(k)).1, k).0
+}
+
+/// Solves Lᵀx = x for the first n rows, in place.
+#[inline]
+pub(crate) fn back<S: Scalar>(packed: &[S], x: &mut [S], n: usize) {
+    let (mut rest, _) = split(packed, packed_len(n));
+    let (mut x, _) = split_mut(x, n);
+    while let Some((&mut last, before)) = x.split_last_mut() {
+        let (above, row) = split(rest, rest.len() - before.len().min(rest.len()));
+        for (x, &l) in before.iter_mut().zip(row) {
+            *x -= l * last;
+        }
+        (rest, x) = (above, before);
+    }
+}
+
+/// Takes row k out of a factor of n rows. `p` and `beta` are scratch of n entries.
+pub(crate) fn remove<S: Scalar>(
+    packed: &mut [S],
+    inverse: &mut [S],
+    k: usize,
+    n: usize,
+    p: &mut [S],
+    beta: &mut [S],
+) {
+    let packed = cells(packed);
+    let inverse = cells(inverse);
+    let Some(removed) = inverse.get(k) else {
+        return;
+    };
+    let mut alpha = S::ONE / removed.get();
+    let (_, p) = split_mut(p, k);
+    let (_, beta) = split_mut(beta, k);
+    for i in k + 1..n {
+        // Row i becomes row i − 1: the part before column k stays, the part behind it moves left and is updated.
+        let (_, from) = split(packed, packed_len(i));
+        let (_, to) = split(packed, packed_len(i - 1));
+        let (head, from) = split(from, k);
+        let (start, to) = split(to, k);
+        for (to, from) in start.iter().zip(head) {
+            to.set(from.get());
+        }
+        let Some((w, from)) = from.split_first() else {
+            return;
+        };
+        let mut w = w.get();
+        let (done, rest) = split_mut(p, i - 1 - k);
+        let (factors, next) = split_mut(beta, i - 1 - k);
+        for (((to, from), &p), &beta) in to.iter().zip(from).zip(done.iter()).zip(factors.iter()) {
+            let l = from.get();
+            w -= p * l;
+            to.set(l + beta * w);
+        }
+        let (Some(d), Some(inverse)) = (inverse.get(i), inverse.get(i - 1)) else {
+            return;
+        };
+        let d = S::ONE / d.get();
+        let inverted = S::ONE / (d + alpha * w * w);
+        inverse.set(inverted);
+        if let (Some(p), Some(beta)) = (rest.first_mut(), next.first_mut()) {
+            *p = w;
+            *beta = w * alpha * inverted;
+        }
+        alpha *= d * inverted;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    /// A positive definite matrix with entries that are not special.
+    fn matrix(n: usize) -> Vec<Vec<f64>> {
+        let root = |i: usize, j: usize| ((i * 7 + j * 3) % 11) as f64 / 11.0 - 0.4;
+        let entry = |i: usize, j: usize| {
+            let sum: f64 = (0..n + 2).map(|k| root(i, k) * root(j, k)).sum();
+            sum + if i == j { 0.5 } else { 0.0 }
+        };
+        (0..n)
+            .map(|i| (0..n).map(|j| entry(i, j)).collect())
+            .collect()
+    }
+
+    fn factor(w: &[Vec<f64>], rows: &[usize]) -> (Vec<f64>, Vec<f64>) {
+        let (mut l, mut d) = (vec![0.0; packed_len(9)], vec![0.0; 9]);
+        for (k, &r) in rows.iter().enumerate() {
+            let values = rows.iter().map(|&c| w[r][c]);
+            append(&mut l, &mut d, k, values, w[r][r], 0.0);
+        }
+        (l, d)
+    }
+
+    #[test]
+    fn a_factor_without_a_row_is_that_of_the_others() {
+        let w = matrix(8);
+        for k in 0..8 {
+            let (mut l, mut d) = factor(&w, &[0, 1, 2, 3, 4, 5, 6, 7]);
+            remove(&mut l, &mut d, k, 8, &mut [0.0; 8], &mut [0.0; 8]);
+            let rest: Vec<usize> = (0..8).filter(|&i| i != k).collect();
+            let (expected, pivots) = factor(&w, &rest);
+            for (a, b) in l.iter().zip(&expected).take(packed_len(7)) {
+                assert!((a - b).abs() < 1e-13, "row {k}: {a} {b}");
+            }
+            for (a, b) in d.iter().zip(&pivots).take(7) {
+                assert!((a - b).abs() < 1e-12 * b, "row {k}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_solution_satisfies_its_equations() {
+        let w = matrix(7);
+        let (l, d) = factor(&w, &[0, 1, 2, 3, 4, 5, 6]);
+        let mut x = vec![0.0; 7];
+        for k in 0..7 {
+            x[k] = (k as f64 - 2.5) - dot(row(&l, k), &x);
+        }
+        x.iter_mut().zip(&d).for_each(|(x, d)| *x *= d);
+        back(&l, &mut x, 7);
+        for (k, row) in w.iter().enumerate() {
+            let sum: f64 = row.iter().zip(&x).map(|(w, x)| w * x).sum();
+            assert!((sum - (k as f64 - 2.5)).abs() < 1e-12, "{k}: {sum}");
+        }
+    }
+}
