@@ -150,7 +150,15 @@ impl<'a, S: Scalar> Dense<'a, S> {
             let expected = |j: usize| if j == *i { S::ONE } else { S::ZERO };
             row.iter().enumerate().all(|(j, &a)| a == expected(j))
         };
-        let boxed = pieces(rows, n).enumerate().take_while(unit).count();
+        // A soft row may be exceeded, so it is no bound to clip to.
+        let hard = |j: usize| {
+            let cap = caps.get(j).copied().unwrap_or(S::INFINITY);
+            !(cap < S::MAX) && !lifts.get(j).is_some_and(|&lift| lift > S::ZERO)
+        };
+        let boxed = pieces(rows, n)
+            .enumerate()
+            .take_while(|row| unit(row) && hard(row.0))
+            .count();
         let prepared = Self {
             factor: packed,
             inverse,

@@ -60,6 +60,7 @@ impl Table {
             self.counts.entry(*key).or_default().merge(counts);
         }
         self.failures.extend(other.failures);
+        self.failures.sort();
     }
 
     /// Sums over the kinds of a precision.
