@@ -23,6 +23,7 @@
 //! | [`family`] | instances with common parameters: streams, scores with a tail, descents, restarts, certificate |
 //! | [`tune`] | hyperparameters of a method, by descending its stopping time: a family of starting points |
 //! | [`control`] | model predictive control: tuning, closed loops, baselines, export to Rust and C |
+//! | [`qp`] | families of quadratic programs: solvers measured, certificates, what is printed of them |
 //! | [`adam`], [`search`] | optimisers with and without a gradient: Adam, separable CMA-ES |
 //! | `experiments`, `report` | configurations and claims; plots, tables and the page (feature `cli`) |
 //! | [`random`], [`parallel`] | counter-based random numbers; the number of threads, and work divided among them |
@@ -58,6 +59,7 @@ pub mod ola;
 pub mod parallel;
 pub mod problems;
 pub mod progress;
+pub mod qp;
 pub mod random;
 #[cfg(feature = "cli")]
 pub mod report;

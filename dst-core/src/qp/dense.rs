@@ -4,8 +4,9 @@
 //! s⁰ = M·w, the multipliers λ of the [`ActiveSet`], and u = L⁻ᵀ(w − D⁻¹Mᵀλ). M is stored column by column, because the product
 //! that every solve needs runs along columns.
 
-use super::active_set::{ActiveSet, Bounds, Outcome, Set, Work};
+use super::active_set::{ActiveSet, Bounds, Outcome, Work};
 use super::factor;
+use super::set::Set;
 use super::step::clip;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;

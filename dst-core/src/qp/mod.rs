@@ -26,10 +26,12 @@ mod knobs;
 #[cfg(feature = "libm")]
 mod momentum;
 mod program;
+mod search;
+mod set;
 mod step;
 
+pub(crate) use active_set::Work;
 pub use active_set::{ActiveSet, Bounds, Outcome, Status};
-pub(crate) use active_set::{Set, Work};
 #[cfg(feature = "libm")]
 pub use admm::Admm;
 #[cfg(feature = "libm")]
@@ -42,6 +44,7 @@ pub use knobs::Knobs;
 pub use momentum::ProjectedMomentum;
 pub(crate) use program::in_order;
 pub use program::{Instance, Qp, Shape, Tolerance};
+pub(crate) use set::Set;
 pub(crate) use step::clip;
 pub use step::{Phase, Phases, Residual, Solver};
 
