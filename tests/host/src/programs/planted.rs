@@ -15,11 +15,7 @@ pub fn program(seed: u64, precision: Precision) -> Program {
     let kind = Kind::ALL[draw.below(Kind::ALL.len())];
     let n = 1 + (MOST_VARIABLES as f64 * draw.unit().powi(3)) as usize;
     let top = [0.25, 1.0, 1.0, 1.0, 16.0][draw.below(5)];
-    let digits = match precision {
-        Precision::Single => 3.0,
-        Precision::Double => 6.0,
-    };
-    let condition = 10_f64.powf(draw.between(0.0, digits));
+    let condition = 10_f64.powf(draw.between(0.0, digits(precision)));
     let matrix = hessian(&mut draw, n, condition, top);
     let (rows, leading) = matrix_of_rows(&mut draw, kind, n);
     let mut made = Maker {
@@ -44,6 +40,14 @@ pub fn program(seed: u64, precision: Precision) -> Program {
     }
     made.scale_rows(&mut program);
     program
+}
+
+/// Decimal logarithm of the largest condition of P.
+fn digits(precision: Precision) -> f64 {
+    match precision {
+        Precision::Single => 3.0,
+        Precision::Double => 6.0,
+    }
 }
 
 /// Returns the rows of a program and the number of those that form the identity.
@@ -99,6 +103,11 @@ struct Maker {
 }
 
 impl Maker {
+    /// Decimal logarithm of the largest condition.
+    fn digits(&self) -> f64 {
+        digits(self.precision)
+    }
+
     /// Rounds to the digits of the precision.
     fn round(&self, x: f64) -> f64 {
         match self.precision {
@@ -108,6 +117,9 @@ impl Maker {
     }
 
     /// Returns (1/ρ, true if capped) of a row. Rows of the identity are hard.
+    ///
+    /// A violation is a variable with the Hessian ρ. In the norm of the row it is limited like the condition of P:
+    /// ρ·a·P⁻¹·aᵀ ≤ 1e3 (f32) or 1e6 (f64).
     fn softness(&mut self, j: usize) -> (f64, bool) {
         let (quadratic, capped) = match self.kind {
             _ if j < self.leading => (false, false),
@@ -116,8 +128,16 @@ impl Maker {
             Kind::Soft => (self.draw.chance(0.5), self.draw.chance(0.6)),
             _ => (false, false),
         };
-        let size = 2_f64.powi(self.draw.below(12) as i32 - 8);
-        (if quadratic { size } else { 0.0 }, capped)
+        if !quadratic {
+            return (0.0, capped);
+        }
+        let row = &self.rows[j];
+        let mut through = row.clone();
+        self.factor.solve(&mut through);
+        let least = dot(row, &through).log2() - self.digits() * 10_f64.log2();
+        // A power of two, so that it is exact in f32.
+        let exponent = self.draw.between(least, least.max(0.0) + 3.0).ceil();
+        (2_f64.powi(exponent as i32), capped)
     }
 
     fn role(&mut self, active: &mut usize, capped: bool) -> Role {
@@ -156,11 +176,7 @@ impl Maker {
         }
         self.factor.solve(&mut shift);
         let distance = shift.iter().fold(0.0_f64, |m, s| m.max(s.abs()));
-        let digits = match self.precision {
-            Precision::Single => 1.5,
-            Precision::Double => 3.0,
-        };
-        let limit = 10_f64.powf(self.draw.between(0.0, digits));
+        let limit = 10_f64.powf(self.draw.between(0.0, 0.5 * self.digits()));
         let factor = (limit / distance.max(1e-9)).min(1.0);
         lambda.iter().map(|l| self.round(l * factor)).collect()
     }

@@ -10,7 +10,7 @@ use super::adapter::{Data, Prepared, distance, outside};
 const SEQUENCES: u64 = 300;
 const TICKS: usize = 15;
 
-/// Moves the bounds with a point, and q at random. Every fifth tick, one hard box is empty.
+/// Moves the bounds with a point, and the minimiser without rows at random.
 fn next(program: &mut Program, draw: &mut Draw) {
     let n = program.variables();
     let point: Vec<f64> = (0..n).map(|_| draw.dyadic(-0.1, 0.1)).collect();
@@ -18,12 +18,15 @@ fn next(program: &mut Program, draw: &mut Draw) {
         program.lower[j] += s;
         program.upper[j] += s;
     }
-    let size = program.linear.iter().fold(0.0_f64, |m, q| m.max(q.abs()));
-    for q in &mut program.linear {
-        *q = f64::from((*q + 0.05 * size * draw.normal()) as f32);
+    // The minimiser without rows moves as slowly as the bounds.
+    let away: Vec<f64> = point.iter().map(|p| p + 0.2 * draw.normal()).collect();
+    for (q, row) in program.linear.iter_mut().zip(program.hessian.chunks(n)) {
+        let change: f64 = row.iter().zip(&away).map(|(p, d)| p * d).sum();
+        *q = f64::from((*q - change) as f32);
     }
 }
 
+/// The program with one hard box empty; `None` if the row drawn is soft or has one bound.
 fn emptied(program: &Program, draw: &mut Draw) -> Option<Program> {
     let j = draw.below(program.count());
     let bounds = (program.lower[j], program.upper[j]);
