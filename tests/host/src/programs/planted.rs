@@ -30,6 +30,7 @@ pub fn program(seed: u64, precision: Precision) -> Program {
         matrix,
         rows,
         leading,
+        away: 0.0,
         draw,
     };
     let mut program = made.fill(seed);
@@ -99,6 +100,8 @@ struct Maker {
     factor: Cholesky,
     rows: Vec<Vec<f64>>,
     leading: usize,
+    /// ‖u⁰ − u‖_P, from the feasible point to the minimiser without rows.
+    away: f64,
     draw: Draw,
 }
 
@@ -116,6 +119,13 @@ impl Maker {
         }
     }
 
+    /// √(a·P⁻¹·aᵀ)
+    fn norm(&self, row: &[f64]) -> f64 {
+        let mut through = row.to_vec();
+        self.factor.solve(&mut through);
+        dot(row, &through).sqrt()
+    }
+
     /// Returns (1/ρ, true if capped) of a row. Rows of the identity are hard.
     ///
     /// A violation is a variable with the Hessian ρ. In the norm of the row it is limited like the condition of P:
@@ -131,10 +141,7 @@ impl Maker {
         if !quadratic {
             return (0.0, capped);
         }
-        let row = &self.rows[j];
-        let mut through = row.clone();
-        self.factor.solve(&mut through);
-        let least = dot(row, &through).log2() - self.digits() * 10_f64.log2();
+        let least = 2.0 * self.norm(&self.rows[j]).log2() - self.digits() * 10_f64.log2();
         // A power of two, so that it is exact in f32.
         let exponent = self.draw.between(least, least.max(0.0) + 3.0).ceil();
         (2_f64.powi(exponent as i32), capped)
@@ -281,6 +288,9 @@ impl Maker {
             false => u.iter().map(|u| u + reach * self.draw.normal()).collect(),
         };
         let mut q: Vec<f64> = self.matrix.chunks(n).map(|row| -dot(row, &target)).collect();
+        let shift: Vec<f64> = target.iter().zip(u).map(|(t, u)| t - u).collect();
+        let lines = self.matrix.chunks(n).zip(&shift);
+        self.away = lines.map(|(row, d)| d * dot(row, &shift)).sum::<f64>().sqrt();
         for (row, l) in self.rows.iter().zip(lambda) {
             q.iter_mut().zip(row).for_each(|(q, a)| *q -= a * l);
         }
@@ -296,6 +306,9 @@ impl Maker {
     }
 
     /// Adds a row that contradicts one to four others: a = −Σy_j·a_j with an upper bound below −Σ(y_j·bound) by a margin.
+    ///
+    /// Rounding of W = A·P⁻¹·Aᵀ by ε makes the sum of the rows a row of norm √ε·Σ|y_j|√W_jj, in the norm of P⁻¹. So a distant
+    /// point could satisfy it, unless the margin is larger than that times the distance.
     fn contradict(&mut self, program: &mut Program) {
         let hard = self.rows.len();
         let mut chosen = parts(&mut self.draw, hard, 4);
@@ -305,7 +318,7 @@ impl Maker {
             row = combination(&self.rows, &chosen);
         }
         let mut most = 0.0;
-        let mut size = 0.25_f64;
+        let (mut size, mut sum) = (0.25_f64, self.norm(&row));
         for &(j, y) in &chosen {
             let (bound, other) = if y > 0.0 {
                 (&mut program.upper[j], program.lower[j])
@@ -317,8 +330,15 @@ impl Maker {
             }
             most += y * *bound;
             size = size.max(bound.abs());
+            sum += self.norm(&self.rows[j]);
         }
-        let margin = (size * self.draw.between(0.02, 0.5) * 256.0).ceil() / 256.0;
+        let epsilon = match self.precision {
+            Precision::Single => f64::from(f32::EPSILON),
+            Precision::Double => f64::EPSILON,
+        };
+        let resolved = 4.0 * epsilon.sqrt() * sum * (1.0 + self.away);
+        let margin = size * self.draw.between(0.02, 0.5) + resolved;
+        let margin = (margin * 256.0).ceil() / 256.0;
         program.rows.extend(row.iter().map(|a| -a));
         program.upper.push(-most - margin);
         program.lower.push(f64::NEG_INFINITY);
