@@ -212,12 +212,22 @@ impl<'a, S: Scalar> Dense<'a, S> {
             .set
             .solve(&mut memory.work, &mut memory.set, bounds, budget);
         for (row, multiplier) in self.set.multipliers(&memory.work, &memory.set) {
-            let columns = pieces(self.columns, m).zip(self.inverse);
-            for (w, (column, &inverse)) in w.iter_mut().zip(columns) {
-                let entry = column.get(row).copied().unwrap_or_default();
-                *w -= entry * multiplier * inverse;
-            }
+            self.pull(w, row, multiplier);
             outcome.operations += n;
+        }
+        if outcome.status.is_solved() {
+            // s⁰ − Wλ cancels digits that w still has: the rows of the set are taken to their bounds once more, by their products
+            // with w itself.
+            let free = self.set.correct(&mut memory.work, &memory.set, |row| {
+                let columns = pieces(self.columns, m).zip(&*w);
+                columns.fold(S::ZERO, |sum, (column, &w)| {
+                    sum + column.get(row).copied().unwrap_or_default() * w
+                })
+            });
+            for (row, change) in self.set.corrections(&memory.work, &memory.set) {
+                self.pull(w, row, change);
+            }
+            outcome.operations += free * (2 * n + free);
         }
         factor::back(self.factor, w, n);
         outcome.operations += n * (n + m);
@@ -226,6 +236,17 @@ impl<'a, S: Scalar> Dense<'a, S> {
             *w = clip(*w, lower, upper);
         }
         Ok(outcome)
+    }
+}
+
+impl<S: Scalar> Dense<'_, S> {
+    /// w ← w − D⁻¹·M_rowᵀ·multiplier
+    fn pull(&self, w: &mut [S], row: usize, multiplier: S) {
+        let columns = pieces(self.columns, self.set.scale.len()).zip(self.inverse);
+        for (w, (column, &inverse)) in w.iter_mut().zip(columns) {
+            let entry = column.get(row).copied().unwrap_or_default();
+            *w -= entry * multiplier * inverse;
+        }
     }
 }
 
