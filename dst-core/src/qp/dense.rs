@@ -4,7 +4,7 @@
 //! s⁰ = M·w, the multipliers λ of the [`ActiveSet`], and u = L⁻ᵀ(w − D⁻¹Mᵀλ). M is stored column by column, because the product
 //! that every solve needs runs along columns.
 
-use super::active_set::{ActiveSet, Bounds, Outcome, Work};
+use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
 use super::factor;
 use super::set::Set;
 use super::step::clip;
@@ -227,7 +227,14 @@ impl<'a, S: Scalar> Dense<'a, S> {
             for (row, change) in self.set.corrections(&memory.work, &memory.set) {
                 self.pull(w, row, change);
             }
-            outcome.operations += free * (2 * n + free);
+            outcome.operations += free * (2 * n + free) + n * m;
+            memory.work.rows.fill(S::ZERO);
+            combine(memory.work.rows, w, pieces(self.columns, m));
+            let energy = w.iter().zip(self.inverse);
+            let energy = energy.fold(S::ZERO, |sum, (&w, &inverse)| sum + w * w / inverse);
+            if !self.set.is_consistent(&memory.work, &memory.set, bounds, energy) {
+                outcome.status = Status::Late;
+            }
         }
         factor::back(self.factor, w, n);
         outcome.operations += n * (n + m);
