@@ -177,7 +177,7 @@ impl<'a, S: Scalar> Dense<'a, S> {
     }
 
     /// Solves with q, l and h, from the set of the last solve, in at most `budget` steps. [`DenseMemory::variables`] returns u.
-    /// NaN and an infinite q are refused, and the memory stays as it is.
+    /// NaN, an infinite q, l = ∞ and h = −∞ are refused, and the set of the last solve stays as it is.
     pub fn solve(
         &self,
         memory: &mut DenseMemory<'_, S>,
@@ -193,7 +193,9 @@ impl<'a, S: Scalar> Dense<'a, S> {
         exact(Argument::Memory, m, memory.work.rows.len())?;
         self.set.check(bounds)?;
         finite(Argument::Model, linear)?;
-        if bounds.lower.iter().chain(bounds.upper).any(|b| b.is_nan()) {
+        // Written so that a NaN fails.
+        let below = bounds.lower.iter().all(|&b| b < S::INFINITY);
+        if !below || !bounds.upper.iter().all(|&b| b > -S::INFINITY) {
             return Err(Error::Invalid(Argument::Bounds));
         }
         let w = &mut *memory.variables;
@@ -208,6 +210,9 @@ impl<'a, S: Scalar> Dense<'a, S> {
         }
         memory.work.start.fill(S::ZERO);
         combine(memory.work.start, w, pieces(self.columns, m));
+        // A finite q may still overflow; nothing of it reaches the set.
+        finite(Argument::Model, w)?;
+        finite(Argument::Model, memory.work.start)?;
         let mut outcome = self
             .set
             .solve(&mut memory.work, &mut memory.set, bounds, budget);
@@ -238,6 +243,12 @@ impl<'a, S: Scalar> Dense<'a, S> {
         }
         factor::back(self.factor, w, n);
         outcome.operations += n * (n + m);
+        if !S::all_finite(w) {
+            // Bounds near the largest number overflow.
+            w.fill(S::ZERO);
+            memory.set.clear();
+            outcome.status = Status::Late;
+        }
         let limits = bounds.lower.iter().zip(bounds.upper);
         for (w, (&lower, &upper)) in w.iter_mut().zip(limits).take(self.boxed) {
             *w = clip(*w, lower, upper);

@@ -322,6 +322,9 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// False if the deadline came first.
     fn restore(&mut self) -> bool {
         while self.free > 0 {
+            if self.steps >= self.budget {
+                return false;
+            }
             let first = self.factored;
             while self.factored < self.free {
                 if self.append().is_some() {
@@ -352,9 +355,6 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             }
             if !changed {
                 break;
-            }
-            if self.steps >= self.budget {
-                return false;
             }
         }
         let Work {

@@ -1,8 +1,8 @@
 //! Bound of the error of a pair (u, λ) by strong convexity.
 //!
 //! (u, λ) solves exactly a program whose q differs by r = Pu + q + Aᵀλ and whose bounds differ by e_j. Monotonicity of the
-//! KKT conditions gives, for x = u − u*: ‖x‖²_P ≤ ‖r‖_{P⁻¹}·‖x‖_P + Σe_j·|λ_j − λ*_j|. The multipliers λ* are assumed to be at
-//! most a thousand times the largest of λ, plus a thousand; with e_j near 1e-30 this has no effect on the digits that matter.
+//! KKT conditions gives, for x = u − u*: ‖x‖²_P ≤ ‖r‖_{P⁻¹}·‖x‖_P + Σe_j·|λ_j − λ*_j|. The differences of the multipliers are
+//! assumed to be at most ten times the largest of λ, plus ten; e_j is near 1e-30.
 
 use super::double::Double;
 use super::factor::Cholesky;
@@ -24,7 +24,7 @@ pub(super) fn error_bound(program: &Scaled, u: &[Double], lambda: &[Double]) -> 
     if square.is_nan() || misses.is_nan() {
         return f64::INFINITY;
     }
-    let in_norm = (square * inverse).sqrt() + (misses * 1e3 * (1.0 + largest)).sqrt();
+    let in_norm = (square * inverse).sqrt() + (misses * 10.0 * (1.0 + largest)).sqrt();
     in_norm * inverse.sqrt()
 }
 

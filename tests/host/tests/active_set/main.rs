@@ -4,5 +4,6 @@ mod adapter;
 mod agreement;
 mod deadline;
 mod refusals;
+mod sensitivity;
 mod table;
 mod warm;

@@ -1,7 +1,6 @@
 //! NaN and infinities in q, l and h: refused with an error, and no trace of them in the next solve.
 
 use dst_core::Scalar;
-use dst_core::qp::Status;
 use dst_tests::programs::{Draw, Precision, program};
 
 use super::adapter::{Data, Prepared, outside};
@@ -21,7 +20,7 @@ fn broken<S: Scalar>(data: &Data<S>, draw: &mut Draw, case: usize) -> (Data<S>, 
         7 => bad.linear[i] = S::MAX,
         _ => (bad.lower[j], bad.upper[j]) = (S::MAX, S::MAX),
     }
-    (bad, case < 5)
+    (bad, case < 7)
 }
 
 fn refusals<S: Scalar>(precision: Precision) {
@@ -54,11 +53,6 @@ fn refusals<S: Scalar>(precision: Precision) {
                     assert!(!refused, "{place}: accepted");
                     assert!(answer.u.iter().all(|u| !u.is_nan()), "{place}: NaN");
                     assert_eq!(outside(&program, &bad, &answer.u), 0, "{place}");
-                    if case == 5 || case == 6 {
-                        let status = answer.outcome.status;
-                        let late = matches!(status, Status::Infeasible | Status::Late);
-                        assert!(late, "{place}: {status:?}");
-                    }
                     let after = solver.solve(&data, patience).unwrap();
                     let before = before.unwrap();
                     assert_eq!(after.outcome.status, before.outcome.status, "{place}");

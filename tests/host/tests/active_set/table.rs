@@ -18,6 +18,8 @@ pub(crate) struct Counts {
     pub(crate) missed: usize,
     /// Solutions beyond the accuracy.
     pub(crate) inaccurate: usize,
+    /// Solutions beyond the accuracy that rounding of the data alone moves as much.
+    pub(crate) sensitive: usize,
     /// Statuses that are wrong about softened rows.
     pub(crate) mislabelled: usize,
     /// Programs with an input outside its bounds.
@@ -38,6 +40,7 @@ impl Counts {
         self.infeasible += other.infeasible;
         self.missed += other.missed;
         self.inaccurate += other.inaccurate;
+        self.sensitive += other.sensitive;
         self.mislabelled += other.mislabelled;
         self.outside += other.outside;
         self.undecided += other.undecided;
@@ -76,16 +79,16 @@ impl Display for Table {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         writeln!(
             f,
-            "{:4} {:14} {:>8} {:>8} {:>5} {:>6} {:>10} {:>6} {:>10} {:>11} {:>7} {:>9} {:>9} {:>6} {:>5}",
+            "{:4} {:14} {:>8} {:>8} {:>5} {:>6} {:>10} {:>6} {:>10} {:>9} {:>11} {:>7} {:>9} {:>9} {:>6} {:>5}",
             "", "kind", "feasible", "solved", "late", "denied", "infeasible", "missed",
-            "inaccurate", "mislabelled", "outside", "undecided", "worst", "steps", "most"
+            "inaccurate", "sensitive", "mislabelled", "outside", "undecided", "worst", "steps", "most"
         )?;
         let mut line = |precision: &str, kind: &str, c: &Counts| {
             let mean = c.steps as f64 / (c.feasible + c.infeasible).max(1) as f64;
             writeln!(
                 f,
-                "{precision:4} {kind:14} {:8} {:8} {:5} {:6} {:10} {:6} {:10} {:11} {:7} {:9} {:9.1e} {mean:6.1} {:5}",
-                c.feasible, c.solved, c.late, c.denied, c.infeasible, c.missed, c.inaccurate,
+                "{precision:4} {kind:14} {:8} {:8} {:5} {:6} {:10} {:6} {:10} {:9} {:11} {:7} {:9} {:9.1e} {mean:6.1} {:5}",
+                c.feasible, c.solved, c.late, c.denied, c.infeasible, c.missed, c.inaccurate, c.sensitive,
                 c.mislabelled, c.outside, c.undecided, c.worst, c.most_steps
             )
         };
