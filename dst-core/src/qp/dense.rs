@@ -12,6 +12,9 @@ use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
 use crate::slices::{combine, dot, pieces, split_mut};
 
+/// Passes of refinement.
+const PASSES: usize = 3;
+
 /// Prepared program.
 #[derive(Clone, Copy, Debug)]
 pub struct Dense<'a, S> {
@@ -221,23 +224,29 @@ impl<'a, S: Scalar> Dense<'a, S> {
             outcome.operations += n;
         }
         if outcome.status.is_solved() {
-            // s⁰ − Wλ cancels digits that w still has: the rows of the set are taken to their bounds once more, by their products
-            // with w itself.
-            let free = self.set.correct(&mut memory.work, &memory.set, |row| {
-                let columns = pieces(self.columns, m).zip(&*w);
-                columns.fold(S::ZERO, |sum, (column, &w)| {
-                    sum + column.get(row).copied().unwrap_or_default() * w
-                })
-            });
-            for (row, change) in self.set.corrections(&memory.work, &memory.set) {
-                self.pull(w, row, change);
+            // s⁰ − Wλ cancels digits that w still has: the rows of the set are taken to their bounds by their products with w
+            // itself. The factor has the errors of W, so one pass is not always enough.
+            for _ in 0..PASSES {
+                let free = self.set.correct(&mut memory.work, &memory.set, |row| {
+                    let columns = pieces(self.columns, m).zip(&*w);
+                    columns.fold(S::ZERO, |sum, (column, &w)| {
+                        sum + column.get(row).copied().unwrap_or_default() * w
+                    })
+                });
+                for (row, change) in self.set.corrections(&memory.work, &memory.set) {
+                    self.pull(w, row, change);
+                }
+                outcome.operations += free * (2 * n + free);
             }
-            outcome.operations += free * (2 * n + free) + n * m;
+            outcome.operations += n * m;
             memory.work.rows.fill(S::ZERO);
             combine(memory.work.rows, w, pieces(self.columns, m));
             let energy = w.iter().zip(self.inverse);
             let energy = energy.fold(S::ZERO, |sum, (&w, &inverse)| sum + w * w / inverse);
-            if !self.set.is_consistent(&memory.work, &memory.set, bounds, energy) {
+            if !self
+                .set
+                .is_consistent(&memory.work, &memory.set, bounds, energy)
+            {
                 outcome.status = Status::Late;
             }
         }

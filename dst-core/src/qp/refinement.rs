@@ -32,7 +32,12 @@ impl<S: Scalar> ActiveSet<'_, S> {
             *to *= inverse;
         }
         factor::back(work.packed, work.target, free);
-        for (value, &change) in work.multipliers.iter_mut().zip(work.target.iter()).take(free) {
+        for (value, &change) in work
+            .multipliers
+            .iter_mut()
+            .zip(work.target.iter())
+            .take(free)
+        {
             *value += change;
         }
         free
@@ -59,20 +64,52 @@ impl<S: Scalar> ActiveSet<'_, S> {
         energy: S,
     ) -> bool {
         let (free, saturated) = set.counts();
-        let inside = |row: usize| {
-            let same = |entry: &&u16| Entry(**entry).row() == row;
-            set.free.iter().take(free).any(|e| same(&e))
-                || set.saturated.iter().take(saturated).any(|e| same(&e))
+        let free = set.free.iter().take(free);
+        let saturated = set.saturated.iter().take(saturated);
+        let limit = (S::from_f64(RESOLVED) * S::EPSILON).max(self.tolerance);
+        // In units of ‖u‖_P; squares, because there is no root without `libm`.
+        let is_small = |amount: S, bound: S| {
+            !(amount > S::ZERO) || amount * amount <= limit * limit * (energy + bound * bound)
         };
-        let limit = S::from_f64(RESOLVED) * S::EPSILON;
-        let limit = limit.max(self.tolerance);
-        work.rows.iter().zip(self.scale).enumerate().all(|(row, (&s, &scale))| {
+        let at = |values: &[S], row: usize| values.get(row).copied().unwrap_or_default();
+        let bound = |entry: Entry| {
+            let (lower, upper) = bounds.of(entry.row());
+            if entry.is_upper() { upper } else { lower }
+        };
+        let pushing = free
+            .clone()
+            .zip(work.multipliers.iter())
+            .all(|(&entry, &value)| {
+                let entry = Entry(entry);
+                let (value, cap) = (entry.outward(value), self.cap(entry.row()));
+                let scale = at(self.scale, entry.row());
+                let wrong = if entry.is_fixed() {
+                    value - cap
+                } else {
+                    (-value).max(value - cap)
+                };
+                // A multiplier times √W_jj is a distance, like a violation divided by it.
+                is_small(wrong / scale, bound(entry) * scale)
+            });
+        let beyond = saturated.clone().all(|&entry| {
+            let entry = Entry(entry);
+            let scale = at(self.scale, entry.row());
+            let shift = self.cap(entry.row()) * self.lift(entry.row());
+            let within = entry.outward(bound(entry) - at(work.rows, entry.row())) + shift;
+            is_small(within * scale, bound(entry) * scale)
+        });
+        let rows = work.rows.iter().zip(self.scale).enumerate();
+        let inside = |row: usize| {
+            free.clone()
+                .chain(saturated.clone())
+                .any(|&e| Entry(e).row() == row)
+        };
+        let mut others = rows.filter(|&(row, (&s, &scale))| {
             let (lower, upper) = bounds.of(row);
             let bound = if s > upper { upper } else { lower };
-            let beyond = (s - upper).max(lower - s) * scale;
-            let size = energy + bound * bound * scale * scale;
-            !(beyond > S::ZERO) || beyond * beyond <= limit * limit * size || inside(row)
-        })
+            !is_small((s - upper).max(lower - s) * scale, bound * scale) && !inside(row)
+        });
+        pushing && beyond && others.next().is_none()
     }
 
     /// 1/ρ of a row; 0 without a quadratic penalty.

@@ -10,6 +10,8 @@ use crate::slices::{add_scaled, cells, combine, copy, dot, pieces, split, split_
 
 /// Pivot that counts as zero, relative to W_jj, in machine epsilons.
 const SINGULAR: f64 = 16.0;
+/// Rounding of a pivot that is usual, relative to the largest that is possible.
+const TYPICAL: f64 = 0.0625;
 /// Pivot that may be rounding, relative to W_jj.
 const SUSPECT: f64 = 1e-2;
 /// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
@@ -229,7 +231,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         }
         let sum = self.null_norm(k);
         let noise = S::EPSILON * sum * sum;
-        self.pivot = pivot.abs().max(noise);
+        self.pivot = pivot.abs().max(S::from_f64(TYPICAL) * noise);
         (pivot > least && pivot > S::from_f64(SINGULAR) * noise).then_some(pivot)
     }
 
@@ -669,7 +671,12 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         self.free -= 1;
         let m = self.constants.scale.len();
         let row = worst.entry.row();
-        let diagonal = self.constants.gram.get(row * (m + 1)).copied().unwrap_or_default();
+        let diagonal = self
+            .constants
+            .gram
+            .get(row * (m + 1))
+            .copied()
+            .unwrap_or_default();
         let least = S::from_f64(PROOF * PROOF) * self.pivot;
         let status = if worst.amount * worst.amount * diagonal > least * square {
             Status::Infeasible

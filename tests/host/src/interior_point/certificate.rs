@@ -19,7 +19,11 @@ pub(super) fn error_bound(program: &Scaled, u: &[Double], lambda: &[Double]) -> 
     let gradient = program.gradient(u, lambda);
     let square: f64 = gradient.iter().map(|g| g.value().powi(2)).sum();
     let largest = lambda.iter().fold(1.0_f64, |m, l| m.max(l.hi.abs()));
-    let rows = program.products(u).into_iter().zip(lambda).zip(&program.rows);
+    let rows = program
+        .products(u)
+        .into_iter()
+        .zip(lambda)
+        .zip(&program.rows);
     let misses: f64 = rows.map(|((s, l), row)| row.miss(s, *l)).sum();
     if square.is_nan() || misses.is_nan() {
         return f64::INFINITY;
@@ -41,10 +45,18 @@ impl Row {
             above.max(below).max(0.0)
         } else if lambda.hi > 0.0 {
             let e = above(self.upper);
-            if size == self.cap { (-e).max(0.0) } else { e.abs() }
+            if size == self.cap {
+                (-e).max(0.0)
+            } else {
+                e.abs()
+            }
         } else {
             let e = above(self.lower);
-            if size == self.cap { e.max(0.0) } else { e.abs() }
+            if size == self.cap {
+                e.max(0.0)
+            } else {
+                e.abs()
+            }
         }
     }
 }

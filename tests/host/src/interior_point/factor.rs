@@ -101,7 +101,11 @@ impl Lu {
         }
         for i in (0..n).rev() {
             let row = &self.factors[i * n..][..n];
-            let sum: f64 = row[i + 1..].iter().zip(&x[i + 1..]).map(|(a, b)| a * b).sum();
+            let sum: f64 = row[i + 1..]
+                .iter()
+                .zip(&x[i + 1..])
+                .map(|(a, b)| a * b)
+                .sum();
             x[i] = (x[i] - sum) / row[i];
         }
         x

@@ -62,17 +62,16 @@ impl Side {
     fn direction(&self, step: &mut Step, product: f64) {
         step.dz = (self.sigma * product - self.reduced(step)) / self.kappa();
         step.dt = (step.zt - self.t * step.dz) / self.z;
-        step.dv = self.capped.map_or(0.0, |(w, v)| (step.wv + v * step.dz) / w);
+        step.dv = self
+            .capped
+            .map_or(0.0, |(w, v)| (step.wv + v * step.dz) / w);
     }
     /// Σ of zt and wv after a step, and their number.
     fn gap(&self, step: &Step, length: f64) -> (f64, f64) {
         let zt = (self.z + length * step.dz) * (self.t + length * step.dt);
         match self.capped {
             None => (zt, 1.0),
-            Some((w, v)) => (
-                zt + (w - length * step.dz) * (v + length * step.dv),
-                2.0,
-            ),
+            Some((w, v)) => (zt + (w - length * step.dz) * (v + length * step.dv), 2.0),
         }
     }
     /// Longest step that keeps all positive.

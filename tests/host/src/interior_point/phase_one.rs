@@ -14,7 +14,9 @@ const WEIGHT: f64 = 1e-10;
 pub(super) fn radius(program: &Scaled) -> f64 {
     let n = program.n;
     let mut relaxed = program.clone();
-    relaxed.rows.retain(|row| row.cap.is_infinite() && row.softness == 0.0);
+    relaxed
+        .rows
+        .retain(|row| row.cap.is_infinite() && row.softness == 0.0);
     relaxed.rows.iter_mut().for_each(|row| row.cap = 1.0);
     relaxed.linear.fill(0.0);
     relaxed.hessian.fill(0.0);
@@ -29,7 +31,11 @@ pub(super) fn radius(program: &Scaled) -> f64 {
     let y: Vec<Double> = y.into_iter().map(Double::new).collect();
     relaxed.hessian.fill(0.0);
     let gradient = relaxed.gradient(&vec![Double::default(); n], &y);
-    let norm = gradient.iter().map(|g| g.value().powi(2)).sum::<f64>().sqrt();
+    let norm = gradient
+        .iter()
+        .map(|g| g.value().powi(2))
+        .sum::<f64>()
+        .sqrt();
     let mut right = Double::default();
     for (row, y) in relaxed.rows.iter().zip(&y) {
         let bound = if y.hi > 0.0 { row.upper } else { row.lower };
@@ -38,5 +44,9 @@ pub(super) fn radius(program: &Scaled) -> f64 {
             right = right.plus(y.times(bound));
         }
     }
-    if right.hi < 0.0 { -right.hi / norm } else { 0.0 }
+    if right.hi < 0.0 {
+        -right.hi / norm
+    } else {
+        0.0
+    }
 }

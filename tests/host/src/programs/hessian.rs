@@ -43,6 +43,8 @@ fn reflect(matrix: &mut [f64], v: &[f64], beta: f64) {
     }
     for (row, v) in matrix.chunks_mut(n).zip(v) {
         let factor = beta * v;
-        row.iter_mut().zip(&product).for_each(|(m, p)| *m -= factor * p);
+        row.iter_mut()
+            .zip(&product)
+            .for_each(|(m, p)| *m -= factor * p);
     }
 }

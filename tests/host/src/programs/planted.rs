@@ -204,7 +204,11 @@ impl Maker {
         for j in 0..m {
             let s = dot(&self.rows[j], &u);
             let conflict = !self.planted && (softness[j] > 0.0 || capped[j]);
-            let middle = if conflict { s + self.draw.dyadic(-2.0, 2.0) } else { s };
+            let middle = if conflict {
+                s + self.draw.dyadic(-2.0, 2.0)
+            } else {
+                s
+            };
             let (l, h) = self.bounds(middle, roles[j], lambda[j], softness[j]);
             lower.push(l);
             upper.push(h);
@@ -276,7 +280,11 @@ impl Maker {
         } else {
             self.round(bound - side * width)
         };
-        if at_upper { (other, bound) } else { (bound, other) }
+        if at_upper {
+            (other, bound)
+        } else {
+            (bound, other)
+        }
     }
 
     /// Returns q = −Pu* − Aᵀλ*; without a planted solution −P·(a point away from u*).
@@ -287,10 +295,17 @@ impl Maker {
             true => u.to_vec(),
             false => u.iter().map(|u| u + reach * self.draw.normal()).collect(),
         };
-        let mut q: Vec<f64> = self.matrix.chunks(n).map(|row| -dot(row, &target)).collect();
+        let mut q: Vec<f64> = self
+            .matrix
+            .chunks(n)
+            .map(|row| -dot(row, &target))
+            .collect();
         let shift: Vec<f64> = target.iter().zip(u).map(|(t, u)| t - u).collect();
         let lines = self.matrix.chunks(n).zip(&shift);
-        self.away = lines.map(|(row, d)| d * dot(row, &shift)).sum::<f64>().sqrt();
+        self.away = lines
+            .map(|(row, d)| d * dot(row, &shift))
+            .sum::<f64>()
+            .sqrt();
         for (row, l) in self.rows.iter().zip(lambda) {
             q.iter_mut().zip(row).for_each(|(q, a)| *q -= a * l);
         }
@@ -351,7 +366,9 @@ impl Maker {
         let n = program.variables();
         for j in program.identity..program.count() {
             let factor = 2_f64.powi(self.draw.below(7) as i32 - 3);
-            program.rows[j * n..][..n].iter_mut().for_each(|a| *a *= factor);
+            program.rows[j * n..][..n]
+                .iter_mut()
+                .for_each(|a| *a *= factor);
             program.lower[j] *= factor;
             program.upper[j] *= factor;
             program.caps[j] /= factor;

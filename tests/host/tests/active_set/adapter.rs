@@ -87,11 +87,12 @@ impl<S: Scalar> Prepared<S> {
         }
     }
 
-    /// Rows that the set needs at most: n + 1 of hard rows, all if there are soft ones.
+    /// Rows that the set needs at most: n + 1 of hard rows, all if there are soft ones; and four, because rounding may hide that
+    /// rows are dependent.
     pub(crate) fn capacity(&self) -> usize {
         let (n, m) = (self.inverse.len(), self.scale.len());
         match self.caps.is_empty() && self.lifts.is_empty() {
-            true => n.min(m) + 1,
+            true => n.min(m) + 5,
             false => m + 1,
         }
     }

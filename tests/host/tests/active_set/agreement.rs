@@ -38,14 +38,29 @@ fn agrees_with_the_interior_point_method() {
     println!("{table}");
     for (precision, share) in [("f32", 0.99), ("f64", 0.999)] {
         let total = table.total(precision);
-        assert_eq!(total.undecided, 0, "{precision}: the reference gave no certificate");
-        assert_eq!(total.denied, 0, "{precision}: feasible programs reported as infeasible");
-        assert_eq!(total.missed, 0, "{precision}: infeasible programs not reported");
+        assert_eq!(
+            total.undecided, 0,
+            "{precision}: the reference gave no certificate"
+        );
+        assert_eq!(
+            total.denied, 0,
+            "{precision}: feasible programs reported as infeasible"
+        );
+        assert_eq!(
+            total.missed, 0,
+            "{precision}: infeasible programs not reported"
+        );
         assert_eq!(total.outside, 0, "{precision}: inputs outside their bounds");
         assert_eq!(total.inaccurate, 0, "{precision}: inaccurate solutions");
         // One program in a thousand may have an ill-conditioned vertex.
-        assert!(total.sensitive * 1000 <= total.feasible, "{precision}: sensitive");
-        assert_eq!(total.mislabelled, 0, "{precision}: wrong about softened rows");
+        assert!(
+            total.sensitive * 1000 <= total.feasible,
+            "{precision}: sensitive"
+        );
+        assert_eq!(
+            total.mislabelled, 0,
+            "{precision}: wrong about softened rows"
+        );
         assert_eq!(total.solved + total.late, total.feasible);
         assert!(total.solved as f64 >= share * total.feasible as f64);
         assert!(total.infeasible > 0 && total.feasible > 4 * total.infeasible);

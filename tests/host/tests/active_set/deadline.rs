@@ -27,7 +27,11 @@ fn budgets<S: Scalar>(precision: Precision, accuracy: f64) {
             let place = format!("seed {seed} budget {budget} of {most}");
             assert_eq!(outside(&program, &data, &first.u), 0, "{place}");
             assert!(first.u.iter().all(|u| u.is_finite()), "{place}");
-            assert!(first.outcome.steps <= budget, "{place}: {:?}", first.outcome);
+            assert!(
+                first.outcome.steps <= budget,
+                "{place}: {:?}",
+                first.outcome
+            );
             if budget < most {
                 assert_eq!(first.outcome.status, Status::Late, "{place}");
                 late += 1;

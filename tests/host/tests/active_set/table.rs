@@ -80,16 +80,41 @@ impl Display for Table {
         writeln!(
             f,
             "{:4} {:14} {:>8} {:>8} {:>5} {:>6} {:>10} {:>6} {:>10} {:>9} {:>11} {:>7} {:>9} {:>9} {:>6} {:>5}",
-            "", "kind", "feasible", "solved", "late", "denied", "infeasible", "missed",
-            "inaccurate", "sensitive", "mislabelled", "outside", "undecided", "worst", "steps", "most"
+            "",
+            "kind",
+            "feasible",
+            "solved",
+            "late",
+            "denied",
+            "infeasible",
+            "missed",
+            "inaccurate",
+            "sensitive",
+            "mislabelled",
+            "outside",
+            "undecided",
+            "worst",
+            "steps",
+            "most"
         )?;
         let mut line = |precision: &str, kind: &str, c: &Counts| {
             let mean = c.steps as f64 / (c.feasible + c.infeasible).max(1) as f64;
             writeln!(
                 f,
                 "{precision:4} {kind:14} {:8} {:8} {:5} {:6} {:10} {:6} {:10} {:9} {:11} {:7} {:9} {:9.1e} {mean:6.1} {:5}",
-                c.feasible, c.solved, c.late, c.denied, c.infeasible, c.missed, c.inaccurate, c.sensitive,
-                c.mislabelled, c.outside, c.undecided, c.worst, c.most_steps
+                c.feasible,
+                c.solved,
+                c.late,
+                c.denied,
+                c.infeasible,
+                c.missed,
+                c.inaccurate,
+                c.sensitive,
+                c.mislabelled,
+                c.outside,
+                c.undecided,
+                c.worst,
+                c.most_steps
             )
         };
         for ((precision, kind), counts) in &self.counts {
