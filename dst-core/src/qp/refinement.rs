@@ -7,7 +7,9 @@ use crate::scalar::Scalar;
 use crate::slices::{dot, split_mut};
 
 /// Violation of a solved program, in machine epsilons of ‖u‖_P, that shows a wrong set.
-const RESOLVED: f64 = 32.0;
+const RESOLVED: f64 = 8.0;
+/// The same in f64, where there are digits to spare.
+const ENOUGH: f64 = 1e-13;
 
 impl<S: Scalar> ActiveSet<'_, S> {
     /// Solves W_AA·δ = a·u − λ/ρ − b and adds δ to the multipliers; `product` returns a·u of a row. Returns the number of rows.
@@ -66,7 +68,8 @@ impl<S: Scalar> ActiveSet<'_, S> {
         let (free, saturated) = set.counts();
         let free = set.free.iter().take(free);
         let saturated = set.saturated.iter().take(saturated);
-        let limit = (S::from_f64(RESOLVED) * S::EPSILON).max(self.tolerance);
+        let limit = (S::from_f64(RESOLVED) * S::EPSILON).max(S::from_f64(ENOUGH));
+        let limit = limit.max(self.tolerance);
         // In units of ‖u‖_P; squares, because there is no root without `libm`.
         let is_small = |amount: S, bound: S| {
             !(amount > S::ZERO) || amount * amount <= limit * limit * (energy + bound * bound)
