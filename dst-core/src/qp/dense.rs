@@ -157,7 +157,7 @@ impl<'a, S: Scalar> Dense<'a, S> {
         // A soft row may be exceeded, so it is no bound to clip to.
         let hard = |j: usize| {
             let cap = caps.get(j).copied().unwrap_or(S::INFINITY);
-            !(cap < S::MAX) && !lifts.get(j).is_some_and(|&lift| lift > S::ZERO)
+            cap >= S::MAX && lifts.get(j).is_none_or(|&lift| lift <= S::ZERO)
         };
         let boxed = pieces(rows, n)
             .enumerate()

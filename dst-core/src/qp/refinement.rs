@@ -72,7 +72,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
         let limit = limit.max(self.tolerance);
         // In units of ‖u‖_P; squares, because there is no root without `libm`.
         let is_small = |amount: S, bound: S| {
-            !(amount > S::ZERO) || amount * amount <= limit * limit * (energy + bound * bound)
+            amount <= S::ZERO || amount * amount <= limit * limit * (energy + bound * bound)
         };
         let at = |values: &[S], row: usize| values.get(row).copied().unwrap_or_default();
         let bound = |entry: Entry| {

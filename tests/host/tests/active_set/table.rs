@@ -123,7 +123,7 @@ impl Display for Table {
         for precision in ["f32", "f64"] {
             line(precision, "all", &self.total(precision))?;
         }
-        for failure in self.failures.iter().take(400) {
+        for failure in self.failures.iter().take(40) {
             writeln!(f, "{failure}")?;
         }
         Ok(())
