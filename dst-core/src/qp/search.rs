@@ -10,8 +10,12 @@ use crate::slices::{add_scaled, cells, combine, copy, dot, pieces, split, split_
 
 /// Pivot that counts as zero, relative to W_jj, in machine epsilons.
 const SINGULAR: f64 = 16.0;
+/// Rounding of a pivot that is usual, relative to the largest that is possible.
+const TYPICAL: f64 = 0.0625;
+/// Pivot that may be rounding, relative to W_jj.
+const SUSPECT: f64 = 1e-2;
 /// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
-const PROOF: f64 = 8.0;
+const PROOF: f64 = 1.0;
 
 /// Solve in progress.
 struct Search<'s, 'm, 'w, 'a, S> {
@@ -27,6 +31,10 @@ struct Search<'s, 'm, 'w, 'a, S> {
     /// True if no row was taken out of the factor since it was built.
     fresh: bool,
     tolerance: S,
+    /// True if the multipliers cancel each other: the rows of the set are nearly dependent.
+    narrow: bool,
+    /// Pivot of the last row that was found dependent, at least the rounding of it.
+    pivot: S,
     steps: usize,
     operations: usize,
     budget: usize,
@@ -70,6 +78,8 @@ impl<S: Scalar> ActiveSet<'_, S> {
             factored: 0,
             fresh: true,
             tolerance: self.tolerance.max(S::from_f64(8.0) * S::EPSILON),
+            narrow: false,
+            pivot: S::ZERO,
             steps: 0,
             operations: 0,
             budget,
@@ -213,7 +223,30 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         let work = &mut *self.work;
         let pivot = factor::append(work.packed, work.inverse, k, values, diagonal, least);
         self.operations += k * (k + 3) / 2;
-        (pivot > least).then_some(pivot)
+        // Rounding of W changes the pivot by up to ε·(Σ|y_i|√W_ii)², where y is the null direction. That may be much more than
+        // ε·W_kk: a short row that is a sum of long ones, or a set that is nearly dependent. y costs a substitution, so it is
+        // computed only if the pivot is small or the multipliers cancel each other.
+        if pivot > S::from_f64(SUSPECT) * diagonal && !self.narrow {
+            return Some(pivot);
+        }
+        let sum = self.null_norm(k);
+        let noise = S::EPSILON * sum * sum;
+        self.pivot = pivot.abs().max(S::from_f64(TYPICAL) * noise);
+        (pivot > least && pivot > S::from_f64(SINGULAR) * noise).then_some(pivot)
+    }
+
+    /// Σ|y_i|√W_ii of the null direction y of row k, which ends with 1. Writes y to `target`.
+    fn null_norm(&mut self, k: usize) -> S {
+        self.null_direction(k, true);
+        let m = self.constants.scale.len();
+        let known = self.set.free.iter().zip(self.work.target.iter());
+        let mut sum = S::ZERO;
+        for (&entry, y) in known.take(k + 1) {
+            let row = Entry(entry).row();
+            let at = |values: &[S], i: usize| values.get(i).copied().unwrap_or_default();
+            sum += y.abs() * at(self.constants.gram, row * (m + 1)) * at(self.constants.scale, row);
+        }
+        sum
     }
 
     /// L⁻¹(s⁰ − b), from this row on.
@@ -291,6 +324,9 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// False if the deadline came first.
     fn restore(&mut self) -> bool {
         while self.free > 0 {
+            if self.steps >= self.budget {
+                return false;
+            }
             let first = self.factored;
             while self.factored < self.free {
                 if self.append().is_some() {
@@ -321,9 +357,6 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             }
             if !changed {
                 break;
-            }
-            if self.steps >= self.budget {
-                return false;
             }
         }
         let Work {
@@ -406,6 +439,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             norm += value.abs() * diagonal * scale;
         }
         self.operations += m * self.free;
+        self.narrow = S::from_f64(SUSPECT) * norm * norm > self.distance();
         norm
     }
 
@@ -525,6 +559,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
                 }
             }
             if singular {
+                self.steps += 1;
                 let upward = worst.returning.is_none() == worst.entry.is_upper();
                 self.null_direction(last, upward);
             } else {
@@ -569,7 +604,6 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             *to = sign;
         }
         self.operations += last * (last + 1) / 2;
-        self.steps += 1;
     }
 
     /// First row whose multiplier reaches its limit on the way to `target`, or in its direction, and the length of the step.
@@ -618,10 +652,8 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         self.operations += self.free;
     }
 
-    /// Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and
-    /// a distant point satisfies it.
-    fn no_way(&mut self, worst: Violation<S>) -> Result<Status, Status> {
-        // ‖u − u⁰‖_P² = λᵀ(s⁰ − s); the new row has no multiplier yet.
+    /// ‖u − u⁰‖_P² = λᵀ(s⁰ − s), without saturated rows; a new row has no multiplier yet.
+    fn distance(&self) -> S {
         let mut square = S::ZERO;
         let known = self.set.free.iter().zip(self.work.multipliers.iter());
         for (&entry, &value) in known.take(self.free) {
@@ -629,9 +661,24 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
             square += value * (at(self.work.start) - at(self.work.rows));
         }
+        square
+    }
+
+    /// Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and
+    /// a distant point satisfies it.
+    fn no_way(&mut self, worst: Violation<S>) -> Result<Status, Status> {
+        let square = self.distance();
         self.free -= 1;
-        let least = S::from_f64(PROOF * PROOF * SINGULAR) * S::EPSILON;
-        let status = if worst.amount * worst.amount > least * square {
+        let m = self.constants.scale.len();
+        let row = worst.entry.row();
+        let diagonal = self
+            .constants
+            .gram
+            .get(row * (m + 1))
+            .copied()
+            .unwrap_or_default();
+        let least = S::from_f64(PROOF * PROOF) * self.pivot;
+        let status = if worst.amount * worst.amount * diagonal > least * square {
             Status::Infeasible
         } else {
             Status::Late
