@@ -4,6 +4,7 @@ use super::*;
 use crate::control::program::Program;
 use crate::control::{OutputBound, Reference, StateBound, Terminal};
 use crate::random::normal;
+use dst_core::Scalar;
 
 macro_rules! model {
     ($name:literal) => {
@@ -90,8 +91,10 @@ fn dense(program: &Program<f64>, skip: usize) -> (Matrix, Matrix) {
         Some(row) => program.free[j * outputs * shape.stages + row],
         None => 0.0,
     });
-    let w = g.times(&h.solve(&g.transposed()).unwrap());
-    let m = free.minus(&g.times(&h.solve(&f).unwrap()));
+    // The inverse of a positive definite matrix without row exchanges does not depend on the units of the variables.
+    let inverse = h.inverse().unwrap();
+    let w = g.times(&inverse).times(&g.transposed());
+    let m = free.minus(&g.times(&inverse).times(&f));
     // Identity rows of v are not rows of the active set.
     let kept: Vec<usize> = (0..w.rows).filter(|j| j % kinds >= skip).collect();
     (
@@ -252,14 +255,13 @@ fn the_least_cost_is_that_of_the_regulator() {
     }
 }
 
-/// Smallest and largest eigenvalue of W in single precision, rows scaled to one.
-fn spectrum(active: &ActiveProgram<f64>, kinds: usize) -> (f64, f64) {
-    let small = active.cast::<f32>();
-    let m = small.rows();
+/// Smallest and largest eigenvalue of W, rows of the first kinds scaled to one.
+fn spectrum<S: Scalar>(active: &ActiveProgram<S>, kinds: usize) -> (f64, f64) {
+    let m = active.rows();
     let kept: Vec<usize> = (0..m).filter(|j| j % active.kinds < kinds).collect();
     let scaled = Matrix::from_fn(kept.len(), kept.len(), |i, j| {
         let (i, j) = (kept[i], kept[j]);
-        f64::from(small.gram[i * m + j]) * f64::from(small.scale[i]) * f64::from(small.scale[j])
+        active.gram[i * m + j].to_f64() * active.scale[i].to_f64() * active.scale[j].to_f64()
     });
     let values = scaled.symmetric_eigenvalues();
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -278,16 +280,20 @@ fn w_is_positive_in_single_precision() {
         ("integrators", model!("integrators")),
     ] {
         let active = model.active_program().unwrap();
-        let (least, most) = spectrum(&active, active.kinds);
-        let inputs = spectrum(&active, active.inputs);
-        println!(
-            "{name}: {least:.3e} … {most:.3}, inputs {:.3} … {:.3}, caps {:?}",
-            inputs.0, inputs.1, active.caps
-        );
+        let small = active.cast::<f32>();
         let rounding = active.rows() as f64 * f64::from(f32::EPSILON);
-        assert!(least > -rounding, "{name}: {least}");
-        // Rows of inputs are far from dependent, however unstable the plant.
-        assert!(inputs.0 > 0.1 && inputs.1 < 50.0, "{name}: {inputs:?}");
+        for kinds in [active.inputs, active.kinds] {
+            let (double, single) = (spectrum(&active, kinds), spectrum(&small, kinds));
+            println!(
+                "{name}, {kinds} of {} kinds: {double:?} {single:?}",
+                active.kinds
+            );
+            assert!(double.0 > -1e-13 * double.1, "{name}: {double:?}");
+            assert!(single.0 > -rounding, "{name}: {single:?}");
+            let moved = (double.0 - single.0).abs().max((double.1 - single.1).abs());
+            assert!(moved < rounding, "{name}: {double:?} {single:?}");
+        }
+        println!("{name}: caps {:?}", active.caps);
     }
 }
 
