@@ -47,7 +47,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         farthest = farthest.max(x[0].abs());
     }
     println!("after 5 s: cart {:.4} m, pole {:.4} rad", x[0], x[2]);
-    println!("at most {most} steps per tick; cart within {farthest:.3} m, bound softened {softened} times");
+    println!(
+        "at most {most} steps per tick; cart within {farthest:.3} m, bound softened {softened} times"
+    );
     Ok(())
 }
 

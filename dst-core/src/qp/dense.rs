@@ -6,7 +6,7 @@
 
 use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
 use super::factor;
-use super::set::Set;
+use super::set::{Entry, Set};
 use super::step::clip;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
@@ -216,9 +216,15 @@ impl<'a, S: Scalar> Dense<'a, S> {
         // A finite q may still overflow; nothing of it reaches the set.
         finite(Argument::Model, w)?;
         finite(Argument::Model, memory.work.start)?;
-        let mut outcome = self
-            .set
-            .solve(&mut memory.work, &mut memory.set, bounds, budget);
+        let curvature =
+            |entries: &[u16], y: &[S], product: &mut [S]| self.curvature(entries, y, product);
+        let mut outcome = self.set.solve(
+            &mut memory.work,
+            &mut memory.set,
+            bounds,
+            budget,
+            Some(&curvature),
+        );
         for (row, multiplier) in self.set.multipliers(&memory.work, &memory.set) {
             self.pull(w, row, multiplier);
             outcome.operations += n;
@@ -267,6 +273,27 @@ impl<'a, S: Scalar> Dense<'a, S> {
 }
 
 impl<S: Scalar> Dense<'_, S> {
+    /// Writes Wy and returns yᵀWy = Σ_k (Σ_i y_i·M_ik)²/D_k + Σ_i y_i²/ρ_i.
+    fn curvature(&self, entries: &[u16], y: &[S], product: &mut [S]) -> S {
+        let rows = || entries.iter().map(|&entry| Entry(entry).row());
+        let mut sum = S::ZERO;
+        for ((row, &y), to) in rows().zip(y).zip(product.iter_mut()) {
+            *to = y * self.set.lift(row);
+            sum += y * *to;
+        }
+        for (column, &inverse) in pieces(self.columns, self.set.scale.len()).zip(self.inverse) {
+            let at = |row: usize| column.get(row).copied().unwrap_or_default();
+            let part = rows()
+                .zip(y)
+                .fold(S::ZERO, |sum, (row, &y)| sum + y * at(row));
+            for (to, row) in product.iter_mut().zip(rows()) {
+                *to += part * inverse * at(row);
+            }
+            sum += part * part * inverse;
+        }
+        sum
+    }
+
     /// w ← w − D⁻¹·M_rowᵀ·multiplier
     fn pull(&self, w: &mut [S], row: usize, multiplier: S) {
         let columns = pieces(self.columns, self.set.scale.len()).zip(self.inverse);

@@ -116,7 +116,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
     }
 
     /// 1/ρ of a row; 0 without a quadratic penalty.
-    fn lift(&self, row: usize) -> S {
+    pub(super) fn lift(&self, row: usize) -> S {
         let kind = row.checked_rem(self.lifts.len());
         let lift = kind.and_then(|k| self.lifts.get(k));
         lift.copied().unwrap_or_default()

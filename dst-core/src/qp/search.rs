@@ -12,10 +12,15 @@ use crate::slices::{add_scaled, cells, combine, copy, dot, pieces, split, split_
 const SINGULAR: f64 = 16.0;
 /// Rounding of a pivot that is usual, relative to the largest that is possible.
 const TYPICAL: f64 = 0.0625;
+/// Pivot that counts as zero if it was computed as a sum of squares, in units of the square of its rounding.
+const RESOLVED: f64 = 65536.0;
 /// Pivot that may be rounding, relative to W_jj.
 const SUSPECT: f64 = 1e-2;
 /// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
 const PROOF: f64 = 1.0;
+
+/// Writes Wy of a direction y over the rows of these entries, and returns yᵀWy, by a way that does not cancel: a sum of squares.
+pub(super) type Curvature<'s, S> = &'s dyn Fn(&[u16], &[S], &mut [S]) -> S;
 
 /// Solve in progress.
 struct Search<'s, 'm, 'w, 'a, S> {
@@ -35,6 +40,7 @@ struct Search<'s, 'm, 'w, 'a, S> {
     narrow: bool,
     /// Pivot of the last row that was found dependent, at least the rounding of it.
     pivot: S,
+    curvature: Option<Curvature<'s, S>>,
     steps: usize,
     operations: usize,
     budget: usize,
@@ -59,13 +65,15 @@ struct Violation<S> {
 }
 
 impl<S: Scalar> ActiveSet<'_, S> {
-    /// Solves from s⁰ in `work.start` and the set of the last solve. Afterwards `work.rows` is s.
+    /// Solves from s⁰ in `work.start` and the set of the last solve. Afterwards `work.rows` is s. `curvature` resolves pivots that W
+    /// alone cannot tell from zero.
     pub(crate) fn solve(
         &self,
         work: &mut Work<'_, S>,
         set: &mut Set<'_>,
         bounds: Bounds<'_, S>,
         budget: usize,
+        curvature: Option<Curvature<'_, S>>,
     ) -> Outcome {
         let (free, saturated) = set.counts();
         let mut search = Search {
@@ -80,6 +88,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
             tolerance: self.tolerance.max(S::from_f64(8.0) * S::EPSILON),
             narrow: false,
             pivot: S::ZERO,
+            curvature,
             steps: 0,
             operations: 0,
             budget,
@@ -231,8 +240,42 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         }
         let sum = self.null_norm(k);
         let noise = S::EPSILON * sum * sum;
-        self.pivot = pivot.abs().max(S::from_f64(TYPICAL) * noise);
-        (pivot > least && pivot > S::from_f64(SINGULAR) * noise).then_some(pivot)
+        let singular = S::from_f64(SINGULAR) * noise;
+        if pivot > least && pivot > singular {
+            return Some(pivot);
+        }
+        let Some(curvature) = self.curvature else {
+            self.pivot = pivot.abs().max(S::from_f64(TYPICAL) * noise);
+            return None;
+        };
+        // y has the errors of the factor; what they leave of Wy shows how to mend it. Then yᵀWy is a sum of squares of numbers that
+        // are exact to ε·sum.
+        let (entries, _) = split(self.set.free, k + 1);
+        let work = &mut *self.work;
+        curvature(entries, work.target, work.forward);
+        for i in 0..k {
+            let (done, rest) = split_mut(work.forward, i);
+            if let Some(to) = rest.first_mut() {
+                *to -= dot(factor::row(work.packed, i), done);
+            }
+        }
+        for (to, &inverse) in work.forward.iter_mut().zip(work.inverse.iter()).take(k) {
+            *to *= inverse;
+        }
+        factor::back(work.packed, work.forward, k);
+        for (y, &error) in work.target.iter_mut().zip(work.forward.iter()).take(k) {
+            *y -= error;
+        }
+        let pivot = curvature(entries, work.target, work.forward);
+        self.operations += 2 * k * k;
+        self.substitute(0);
+        let noise = S::EPSILON * noise;
+        self.pivot = pivot.max(noise);
+        let resolved = pivot > S::from_f64(RESOLVED) * noise;
+        if let Some(inverse) = self.work.inverse.get_mut(k).filter(|_| resolved) {
+            *inverse = S::ONE / pivot;
+        }
+        resolved.then_some(pivot)
     }
 
     /// Σ|y_i|√W_ii of the null direction y of row k, which ends with 1. Writes y to `target`.
