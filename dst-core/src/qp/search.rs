@@ -6,7 +6,7 @@ use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
 use super::factor;
 use super::set::{Entry, Set, retain};
 use crate::scalar::Scalar;
-use crate::slices::{add_scaled, cells, combine, copy, dot, pieces, split, split_mut};
+use crate::slices::{add_scaled, cells, combine, copy, less, pieces, split, split_mut};
 
 /// Pivot that counts as zero, relative to W_jj, in machine epsilons.
 const SINGULAR: f64 = 16.0;
@@ -26,6 +26,8 @@ struct Search<'s, 'm, 'w, 'a, S> {
     factored: usize,
     /// True if no row was taken out of the factor since it was built.
     fresh: bool,
+    /// True if s is s⁰, and was not copied.
+    plain: bool,
     tolerance: S,
     steps: usize,
     operations: usize,
@@ -69,6 +71,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
             saturated,
             factored: 0,
             fresh: true,
+            plain: true,
             tolerance: self.tolerance.max(S::from_f64(8.0) * S::EPSILON),
             steps: 0,
             operations: 0,
@@ -80,8 +83,11 @@ impl<S: Scalar> ActiveSet<'_, S> {
             steps: search.steps,
             operations: search.operations,
         };
-        let (free, saturated) = (search.free, search.saturated);
+        let (free, saturated, plain) = (search.free, search.saturated, search.plain);
         set.set_counts(free, saturated);
+        if plain {
+            core::mem::swap(&mut work.start, &mut work.rows);
+        }
         outcome
     }
 }
@@ -96,7 +102,9 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             self.discard();
             return Status::Infeasible;
         }
-        self.begin();
+        if !self.begin() {
+            return Status::Solved;
+        }
         let mut repaired = false;
         loop {
             if !self.restore() {
@@ -119,7 +127,16 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         self.release_all();
         self.free = 0;
         self.factored = 0;
-        copy(self.work.rows, self.work.start);
+        self.plain = true;
+    }
+
+    /// s
+    fn rows(&self) -> &[S] {
+        if self.plain {
+            self.work.start
+        } else {
+            self.work.rows
+        }
     }
 
     #[inline(always)]
@@ -127,13 +144,15 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         Entry(self.set.free.get(place).copied().unwrap_or_default())
     }
 
-    /// Fills in the bounds of the last set. Without one, takes in the rows that are violated by more than their own bound.
-    fn begin(&mut self) {
+    /// Fills in the bounds of the last set. Without one, takes in the rows that are violated by more than their own bound. False
+    /// if no row is violated.
+    fn begin(&mut self) -> bool {
         let bounds = self.bounds;
+        let m = self.constants.scale.len();
         let renewed = |entry: Entry| {
             let (lower, upper) = bounds.of(entry.row());
             let bound = if entry.is_upper() { upper } else { lower };
-            (bound.abs() < S::MAX)
+            (entry.row() < m && bound.abs() < S::MAX)
                 .then(|| Entry::new(entry.row(), entry.is_upper(), lower == upper))
         };
         self.free = retain(self.set.free, self.free, renewed);
@@ -141,8 +160,8 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         for place in 0..self.saturated {
             self.move_saturated(place, -S::ONE);
         }
-        if self.free + self.saturated == 0 {
-            self.take_violated();
+        if self.free + self.saturated == 0 && !self.take_violated() {
+            return false;
         }
         for place in 0..self.free {
             let bound = self.bound(self.entry(place));
@@ -150,6 +169,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
                 *to = bound;
             }
         }
+        true
     }
 
     fn bound(&self, entry: Entry) -> S {
@@ -157,21 +177,24 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         if entry.is_upper() { upper } else { lower }
     }
 
-    /// Takes in all rows that are violated by more than their own bound.
-    fn take_violated(&mut self) {
+    /// Takes in all rows that are violated by more than their own bound. True if a row is violated at all.
+    fn take_violated(&mut self) -> bool {
         let Bounds { lower, upper } = self.bounds;
         // One place is left for the first row that is added.
         let mut places = self.set.free.iter_mut();
         places.next_back();
         let mut row = 0;
+        let mut violated = false;
         for stage in pieces(self.work.start, lower.len()) {
             for ((&s, &lower), &upper) in stage.iter().zip(lower).zip(upper) {
-                let above = s > upper;
-                if above || s < lower {
+                // Written so that a NaN is violated.
+                if !(s <= upper && s >= lower) {
+                    violated = true;
+                    let above = s > upper;
                     let bound = if above { upper } else { lower };
                     if (s - bound).abs() > bound.abs() {
                         let Some(place) = places.next() else {
-                            return;
+                            return true;
                         };
                         *place = Entry::new(row, above, lower == upper).0;
                         self.free += 1;
@@ -180,6 +203,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
                 row += 1;
             }
         }
+        violated
     }
 
     /// Adds the part of a saturated row to s⁰, or takes it out (−1).
@@ -199,8 +223,8 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         self.saturated = 0;
     }
 
-    /// Appends the next row of the set to the factor. Returns its pivot, or none if the row depends on those before.
-    fn append(&mut self) -> Option<S> {
+    /// Appends the next row of the set to the factor. False if the row depends on those before.
+    fn append(&mut self) -> bool {
         let k = self.factored;
         let entry = self.entry(k);
         let m = self.constants.scale.len();
@@ -213,7 +237,13 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         let work = &mut *self.work;
         let pivot = factor::append(work.packed, work.inverse, k, values, diagonal, least);
         self.operations += k * (k + 3) / 2;
-        (pivot > least).then_some(pivot)
+        if pivot > least {
+            self.factored += 1;
+            self.substitute(k);
+            true
+        } else {
+            false
+        }
     }
 
     /// L⁻¹(s⁰ − b), from this row on.
@@ -224,7 +254,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let bound = self.work.bounds.get(k).copied().unwrap_or_default();
             let (done, rest) = split_mut(self.work.forward, k);
             if let Some(to) = rest.first_mut() {
-                *to = start - bound - dot(factor::row(self.work.packed, k), done);
+                *to = less(start - bound, factor::row(self.work.packed, k), done);
             }
             self.operations += k;
         }
@@ -291,15 +321,11 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// False if the deadline came first.
     fn restore(&mut self) -> bool {
         while self.free > 0 {
-            let first = self.factored;
             while self.factored < self.free {
-                if self.append().is_some() {
-                    self.factored += 1;
-                } else {
+                if !self.append() {
                     self.take_out(self.factored);
                 }
             }
-            self.substitute(first);
             self.solve();
             let mut changed = false;
             for place in (0..self.free).rev() {
@@ -383,6 +409,11 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
 
     /// Computes s = s⁰ − Wλ; returns Σ|λ_i|√W_ii, the size of what was summed.
     fn evaluate(&mut self) -> S {
+        // A saturated row can change s⁰ before s is computed again.
+        self.plain = self.free + self.saturated == 0;
+        if self.plain {
+            return S::ZERO;
+        }
         let m = self.constants.scale.len();
         let gram = self.constants.gram;
         let Work {
@@ -421,19 +452,19 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         let mut amount = S::ZERO;
         let noise = self.tolerance * norm;
         let mut row = 0;
-        let known = pieces(self.work.start, lower.len());
-        for (stage, start) in pieces(self.work.rows, lower.len()).zip(known) {
-            let bounds = lower.iter().zip(upper);
-            for ((&s, &start), (&lower, &upper)) in stage.iter().zip(start).zip(bounds) {
-                let above = s > upper;
-                if above || s < lower || s.is_nan() {
+        for stage in pieces(self.rows(), lower.len()) {
+            for (&s, (&lower, &upper)) in stage.iter().zip(lower.iter().zip(upper)) {
+                // Written so that a NaN is violated.
+                if !(s <= upper && s >= lower) {
+                    let above = s > upper;
                     let bound = if above { upper } else { lower };
                     let beyond = (s - bound).abs();
                     if beyond.is_nan() {
                         return Err(());
                     }
-                    let scale = self.constants.scale.get(row).copied().unwrap_or_default();
-                    let size = bound.abs() + start.abs();
+                    let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
+                    let scale = at(self.constants.scale);
+                    let size = bound.abs() + at(self.work.start).abs();
                     let scaled = beyond * scale;
                     if scaled > amount
                         && scaled > self.tolerance * size * scale + noise
@@ -458,7 +489,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let bound = self.bound(entry);
             let size = bound.abs() + at(self.work.start).abs();
             let scale = at(self.constants.scale);
-            let scaled = entry.outward(bound - at(self.work.rows)) * scale;
+            let scaled = entry.outward(bound - at(self.rows())) * scale;
             if scaled > amount && scaled > self.tolerance * size * scale + noise {
                 amount = scaled;
                 worst = Some(Violation {
@@ -488,7 +519,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
             let scale = at(self.constants.scale);
             let size = bound.abs() + at(self.work.start).abs();
-            let off = (at(self.work.rows) - bound).abs() * scale;
+            let off = (at(self.rows()) - bound).abs() * scale;
             off <= self.tolerance * size * scale + self.tolerance * norm
         })
     }
@@ -519,16 +550,8 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// Solves with the new row, the last of the set; rows that block the way leave.
     fn climb(&mut self, worst: Violation<S>) -> Option<Result<Status, Status>> {
         loop {
-            let mut singular = false;
             let last = self.free - 1;
-            if self.factored < self.free {
-                if self.append().is_some() {
-                    self.factored += 1;
-                    self.substitute(last);
-                } else {
-                    singular = true;
-                }
-            }
+            let singular = self.factored < self.free && !self.append();
             if singular {
                 let upward = worst.returning.is_none() == worst.entry.is_upper();
                 self.null_direction(last, upward);
@@ -632,7 +655,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         for (&entry, &value) in known.take(self.free) {
             let row = Entry(entry).row();
             let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
-            square += value * (at(self.work.start) - at(self.work.rows));
+            square += value * (at(self.work.start) - at(self.rows()));
         }
         self.free -= 1;
         let least = S::from_f64(PROOF * PROOF * SINGULAR) * S::EPSILON;
