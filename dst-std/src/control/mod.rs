@@ -57,6 +57,7 @@
 
 pub mod baselines;
 mod closed_loop;
+mod controller_source;
 pub mod export;
 mod gradient;
 mod gradient_free;
@@ -75,6 +76,7 @@ mod tuned;
 mod tuning;
 
 pub use closed_loop::{LoopTrace, closed_loops};
+pub use controller_source::controller_source;
 pub use gradient::{Differentiated, differentiate, unrolled};
 pub use gradient_free::{Searched, tune_without_gradient};
 pub use knobset::Knobset;
