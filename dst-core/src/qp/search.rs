@@ -13,6 +13,9 @@ const SINGULAR: f64 = 16.0;
 /// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
 const PROOF: f64 = 8.0;
 
+/// Violated rows that a pass over all rows remembers.
+const CANDIDATES: usize = 16;
+
 /// Solve in progress.
 struct Search<'s, 'm, 'w, 'a, S> {
     constants: &'s ActiveSet<'a, S>,
@@ -28,7 +31,15 @@ struct Search<'s, 'm, 'w, 'a, S> {
     fresh: bool,
     /// True if s is s⁰, and was not copied.
     plain: bool,
+    /// True if s is not that of the multipliers.
+    stale: bool,
     tolerance: S,
+    /// Violation that the rounding of Wλ explains, in units of 1/scale.
+    noise: S,
+    /// Violated rows that are not in the set.
+    candidates: [u16; CANDIDATES],
+    /// Number of candidates.
+    known: usize,
     steps: usize,
     operations: usize,
     budget: usize,
@@ -72,7 +83,11 @@ impl<S: Scalar> ActiveSet<'_, S> {
             factored: 0,
             fresh: true,
             plain: true,
+            stale: true,
             tolerance: self.tolerance.max(S::from_f64(8.0) * S::EPSILON),
+            noise: S::ZERO,
+            candidates: [0; CANDIDATES],
+            known: 0,
             steps: 0,
             operations: 0,
             budget,
@@ -177,12 +192,14 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         if entry.is_upper() { upper } else { lower }
     }
 
-    /// Takes in all rows that are violated by more than their own bound. True if a row is violated at all.
+    /// Takes in all rows that are violated by more than their own bound; other violated rows become candidates. True if a row is
+    /// violated at all.
     fn take_violated(&mut self) -> bool {
         let Bounds { lower, upper } = self.bounds;
         // One place is left for the first row that is added.
         let mut places = self.set.free.iter_mut();
         places.next_back();
+        let mut places = places.peekable();
         let mut row = 0;
         let mut violated = false;
         for stage in pieces(self.work.start, lower.len()) {
@@ -192,12 +209,13 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
                     violated = true;
                     let above = s > upper;
                     let bound = if above { upper } else { lower };
-                    if (s - bound).abs() > bound.abs() {
-                        let Some(place) = places.next() else {
-                            return true;
-                        };
+                    let far = (s - bound).abs() > bound.abs();
+                    if let Some(place) = places.next_if(|_| far) {
                         *place = Entry::new(row, above, lower == upper).0;
                         self.free += 1;
+                    } else if let Some(place) = self.candidates.get_mut(self.known) {
+                        *place = row as u16;
+                        self.known += 1;
                     }
                 }
                 row += 1;
@@ -361,31 +379,40 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         true
     }
 
-    /// Adds violated rows until there is none. An error is a status that a factor built anew might change.
+    /// Adds violated rows until there is none: the worst of the candidates, or the worst of all rows if no candidate is violated.
+    /// An error is a status that a factor built anew might change.
     fn ascend(&mut self) -> Result<Status, Status> {
         loop {
-            let norm = self.evaluate();
-            if !norm.is_finite() {
-                self.discard();
-                return Ok(Status::Late);
+            let norm = self.norm();
+            self.noise = self.tolerance * norm;
+            let mut worst = self.worst_candidate();
+            if let Ok(None) = worst {
+                self.evaluate();
+                worst = self.worst();
             }
-            let Ok(worst) = self.worst(norm) else {
+            let (true, Ok(worst)) = (norm.is_finite(), worst) else {
                 self.discard();
                 return Ok(Status::Late);
             };
             let Some(worst) = worst else {
-                return if self.fresh || self.is_accurate(norm) {
+                return if self.fresh || self.is_accurate() {
                     Ok(self.solved())
                 } else {
                     Err(self.solved())
                 };
             };
             // A row that is added takes a step at least.
-            if self.steps >= self.budget || self.free >= self.work.bounds.len() {
-                return Ok(Status::Late);
-            }
-            self.enter(worst);
-            if let Some(status) = self.climb(worst) {
+            let end = if self.steps >= self.budget || self.free >= self.work.bounds.len() {
+                Some(Ok(Status::Late))
+            } else {
+                self.enter(worst);
+                self.stale = true;
+                self.climb(worst)
+            };
+            if let Some(status) = end {
+                if self.stale {
+                    self.evaluate();
+                }
                 return status;
             }
         }
@@ -407,12 +434,28 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         }
     }
 
-    /// Computes s = s⁰ − Wλ; returns Σ|λ_i|√W_ii, the size of what was summed.
-    fn evaluate(&mut self) -> S {
+    /// Σ|λ_i|√W_ii, the size of what is summed.
+    fn norm(&self) -> S {
+        let m = self.constants.scale.len();
+        let mut norm = S::ZERO;
+        let known = self.set.free.iter().zip(self.work.multipliers.iter());
+        for (&entry, value) in known.take(self.free) {
+            let row = Entry(entry).row();
+            let diagonal = self.constants.gram.get(row * (m + 1));
+            let scale = self.constants.scale.get(row).copied();
+            let diagonal = diagonal.copied().unwrap_or_default();
+            norm += value.abs() * diagonal * scale.unwrap_or_default();
+        }
+        norm
+    }
+
+    /// Computes s = s⁰ − Wλ.
+    fn evaluate(&mut self) {
+        self.stale = false;
         // A saturated row can change s⁰ before s is computed again.
         self.plain = self.free + self.saturated == 0;
         if self.plain {
-            return S::ZERO;
+            return;
         }
         let m = self.constants.scale.len();
         let gram = self.constants.gram;
@@ -434,54 +477,60 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             .iter()
             .map(|&entry| split(split(gram, Entry(entry).row() * m).1, m).0);
         combine(rows, negative, vectors);
-        let mut norm = S::ZERO;
-        for (entry, value) in entries.iter().zip(multipliers) {
-            let row = Entry(*entry).row();
-            let diagonal = gram.get(row * (m + 1)).copied().unwrap_or_default();
-            let scale = self.constants.scale.get(row).copied().unwrap_or_default();
-            norm += value.abs() * diagonal * scale;
-        }
         self.operations += m * self.free;
-        norm
     }
 
-    /// Largest violation that is not rounding; an error if s is not finite.
-    fn worst(&self, norm: S) -> Result<Option<Violation<S>>, ()> {
+    /// Violation of a row with this s, none if it is rounding; an error if it is not finite.
+    fn violation(&self, row: usize, s: S, lower: S, upper: S) -> Result<Option<Violation<S>>, ()> {
+        let above = s > upper;
+        let bound = if above { upper } else { lower };
+        let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
+        let scale = at(self.constants.scale);
+        let amount = (s - bound).abs() * scale;
+        let size = bound.abs() + at(self.work.start).abs();
+        if amount <= self.tolerance * size * scale + self.noise {
+            return Ok(None);
+        }
+        if amount.is_nan() {
+            return Err(());
+        }
+        Ok(Some(Violation {
+            returning: None,
+            entry: Entry::new(row, above, lower == upper),
+            bound,
+            amount,
+        }))
+    }
+
+    /// Largest violation that is not rounding, and the candidates for the steps after it; an error if s is not finite.
+    fn worst(&mut self) -> Result<Option<Violation<S>>, ()> {
         let Bounds { lower, upper } = self.bounds;
         let mut worst: Option<Violation<S>> = None;
         let mut amount = S::ZERO;
-        let noise = self.tolerance * norm;
+        let mut candidates = [0; CANDIDATES];
+        let mut places = candidates.iter_mut();
         let mut row = 0;
         for stage in pieces(self.rows(), lower.len()) {
             for (&s, (&lower, &upper)) in stage.iter().zip(lower.iter().zip(upper)) {
                 // Written so that a NaN is violated.
-                if !(s <= upper && s >= lower) {
-                    let above = s > upper;
-                    let bound = if above { upper } else { lower };
-                    let beyond = (s - bound).abs();
-                    if beyond.is_nan() {
-                        return Err(());
+                if !(s <= upper && s >= lower)
+                    && !self.contains(row)
+                    && let Some(found) = self.violation(row, s, lower, upper)?
+                {
+                    if let Some(place) = places.next() {
+                        *place = row as u16;
                     }
-                    let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
-                    let scale = at(self.constants.scale);
-                    let size = bound.abs() + at(self.work.start).abs();
-                    let scaled = beyond * scale;
-                    if scaled > amount
-                        && scaled > self.tolerance * size * scale + noise
-                        && !self.contains(row)
-                    {
-                        amount = scaled;
-                        worst = Some(Violation {
-                            returning: None,
-                            entry: Entry::new(row, above, lower == upper),
-                            bound,
-                            amount,
-                        });
+                    if found.amount > amount {
+                        amount = found.amount;
+                        worst = Some(found);
                     }
                 }
                 row += 1;
             }
         }
+        let left = places.len();
+        self.candidates = candidates;
+        self.known = CANDIDATES - left;
         let saturated = self.set.saturated.iter().take(self.saturated);
         for (place, &entry) in saturated.enumerate() {
             let entry = Entry(entry);
@@ -490,7 +539,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let size = bound.abs() + at(self.work.start).abs();
             let scale = at(self.constants.scale);
             let scaled = entry.outward(bound - at(self.rows())) * scale;
-            if scaled > amount && scaled > self.tolerance * size * scale + noise {
+            if scaled > amount && scaled > self.tolerance * size * scale + self.noise {
                 amount = scaled;
                 worst = Some(Violation {
                     returning: Some(place),
@@ -503,6 +552,41 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         Ok(worst)
     }
 
+    /// Largest violation among the candidates; those that are satisfied are forgotten.
+    fn worst_candidate(&mut self) -> Result<Option<Violation<S>>, ()> {
+        let mut worst: Option<Violation<S>> = None;
+        let mut amount = S::ZERO;
+        let mut kept = 0;
+        let m = self.constants.scale.len();
+        for place in 0..self.known {
+            let row = usize::from(self.candidates.get(place).copied().unwrap_or_default());
+            let (_, rest) = split(self.constants.gram, row * m);
+            let mut s = self.work.start.get(row).copied().unwrap_or_default();
+            let known = self.set.free.iter().zip(self.work.multipliers.iter());
+            for (&entry, &value) in known.take(self.free) {
+                s -= rest.get(Entry(entry).row()).copied().unwrap_or_default() * value;
+            }
+            self.operations += self.free;
+            let (lower, upper) = self.bounds.of(row);
+            if s <= upper && s >= lower {
+                continue;
+            }
+            let Some(found) = self.violation(row, s, lower, upper)? else {
+                continue;
+            };
+            if let Some(to) = self.candidates.get_mut(kept) {
+                *to = row as u16;
+                kept += 1;
+            }
+            if found.amount > amount {
+                amount = found.amount;
+                worst = Some(found);
+            }
+        }
+        self.known = kept;
+        Ok(worst)
+    }
+
     /// True if the set contains this row.
     #[inline]
     fn contains(&self, row: usize) -> bool {
@@ -512,7 +596,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     }
 
     /// True if the rows of the set are at their bounds, to rounding.
-    fn is_accurate(&self, norm: S) -> bool {
+    fn is_accurate(&self) -> bool {
         let known = self.set.free.iter().zip(self.work.bounds.iter());
         known.take(self.free).all(|(&entry, &bound)| {
             let row = Entry(entry).row();
@@ -520,7 +604,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let scale = at(self.constants.scale);
             let size = bound.abs() + at(self.work.start).abs();
             let off = (at(self.rows()) - bound).abs() * scale;
-            off <= self.tolerance * size * scale + self.tolerance * norm
+            off <= self.tolerance * size * scale + self.noise
         })
     }
 
@@ -533,6 +617,11 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             close_gap(cells(self.set.saturated), place, self.saturated);
             self.saturated -= 1;
             self.substitute(0);
+        } else {
+            // It is a candidate no more.
+            let row = worst.entry.row();
+            let keep = |entry: Entry| (usize::from(entry.0) != row).then_some(entry);
+            self.known = retain(&mut self.candidates, self.known, keep);
         }
         let place = self.free;
         if let (Some(entry), Some(to), Some(bound)) = (
@@ -649,15 +738,15 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and
     /// a distant point satisfies it.
     fn no_way(&mut self, worst: Violation<S>) -> Result<Status, Status> {
-        // ‖u − u⁰‖_P² = λᵀ(s⁰ − s); the new row has no multiplier yet.
-        let mut square = S::ZERO;
-        let known = self.set.free.iter().zip(self.work.multipliers.iter());
-        for (&entry, &value) in known.take(self.free) {
-            let row = Entry(entry).row();
-            let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
-            square += value * (at(self.work.start) - at(self.rows()));
-        }
+        // ‖u − u⁰‖_P² = λᵀ(s⁰ − s); all rows but the new one are at their bounds.
         self.free -= 1;
+        let mut square = S::ZERO;
+        let known = self.work.multipliers.iter().zip(self.work.bounds.iter());
+        let known = self.set.free.iter().zip(known);
+        for (&entry, (&value, &bound)) in known.take(self.free) {
+            let start = self.work.start.get(Entry(entry).row());
+            square += value * (start.copied().unwrap_or_default() - bound);
+        }
         let least = S::from_f64(PROOF * PROOF * SINGULAR) * S::EPSILON;
         let status = if worst.amount * worst.amount > least * square {
             Status::Infeasible

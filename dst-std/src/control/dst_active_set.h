@@ -58,9 +58,25 @@ typedef struct {
 /* Words of memory; zero them before the first tick. */
 #define DST_CONTROLLER_WORDS(capacity, blocks) ((blocks) * (2 * (capacity) + 2))
 
+/* Violated rows that a pass over all rows remembers. */
+#define DST_SEARCH_CANDIDATES 16
+
+/* Functions that are called from several places stay functions, for their size. */
+#if defined(__GNUC__)
+#define DST_SEARCH_SHARED static __attribute__((noinline, unused))
+#else
+#define DST_SEARCH_SHARED static inline
+#endif
+
+/* Loops over all rows, with few operations for each. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define DST_SEARCH_UNROLL _Pragma("GCC unroll 4")
+#else
+#define DST_SEARCH_UNROLL
+#endif
+
 /* Solve in progress. An entry of the set is a row, shifted by two, whether it is an equation (2), and its side (1: upper). */
 typedef struct {
-    const dst_controller *c;
     const float *lower, *upper;
     float *start, *rows;   /* s0, without the rows that are saturated; room for s */
     const float *solution; /* s: one of them */
@@ -73,15 +89,15 @@ typedef struct {
     int factored;          /* rows of the set that are part of the factor */
     int fresh;             /* no row was taken out of the factor since it was built */
     int steps, budget;
-    float tolerance;
-} dst_search;
-
-/* Violated row that enters the set. */
-typedef struct {
-    int entry;     /* -1: none; -2: s is not finite */
-    int returning; /* place in the list of saturated rows, or -1 */
+    float tolerance, noise; /* violation that counts as zero: relative, and what the multipliers add to it */
+    /* Worst violation. Its entry is -1 for none and -2 if s is not finite; `place` is that in the list of saturated rows, for one
+     * that returns within its bound, or -1. */
+    int entry, place;
     float bound, amount;
-} dst_violation;
+    int stale;                                  /* s is not that of the multipliers */
+    int candidates;                             /* violated rows that are not in the set */
+    uint16_t candidate[DST_SEARCH_CANDIDATES];
+} dst_search;
 
 static inline float dst_search_abs(float x)
 {
@@ -93,37 +109,37 @@ static inline float dst_search_outward(int entry, float value)
     return (entry & 1) != 0 ? value : -value;
 }
 
-static inline float dst_search_cap(const dst_search *s, int row)
+static inline float dst_search_cap(const dst_controller *c, int row)
 {
-    return s->c->caps != NULL ? s->c->caps[row % s->c->kinds] : DST_NONE;
+    return c->caps != NULL ? c->caps[row % c->kinds] : DST_NONE;
 }
 
-static inline float dst_search_bound(const dst_search *s, int entry)
+static inline float dst_search_bound(const dst_controller *c, const dst_search *s, int entry)
 {
-    return ((entry & 1) != 0 ? s->upper : s->lower)[(entry >> 2) % s->c->kinds];
+    return ((entry & 1) != 0 ? s->upper : s->lower)[(entry >> 2) % c->kinds];
 }
 
 /* Adds the part of a saturated row to s0, or takes it out (-1). */
-static inline void dst_search_move(dst_search *s, int place, float sign)
+DST_SEARCH_SHARED void dst_search_move(const dst_controller *c, dst_search *s, int place, float sign)
 {
-    const int m = s->c->rows, entry = s->saturated[place], row = entry >> 2;
-    const float multiplier = dst_search_outward(entry, dst_search_cap(s, row)) * sign;
-    const float *gram = s->c->gram + row * m;
+    const int m = c->rows, entry = s->saturated[place], row = entry >> 2;
+    const float multiplier = dst_search_outward(entry, dst_search_cap(c, row)) * sign;
+    const float *gram = c->gram + row * m;
     for (int j = 0; j < m; j++)
         s->start[j] += multiplier * gram[j];
 }
 
 /* Forgets the set; s is then s0. */
-static inline void dst_search_discard(dst_search *s)
+static inline void dst_search_discard(const dst_controller *c, dst_search *s)
 {
     for (int place = 0; place < s->saturates; place++)
-        dst_search_move(s, place, 1);
+        dst_search_move(c, s, place, 1);
     s->saturates = s->frees = s->factored = 0;
     s->solution = s->start;
 }
 
 /* Forward substitution of row k. */
-static inline void dst_search_substitute(dst_search *s, int k)
+DST_SEARCH_SHARED void dst_search_substitute(dst_search *s, int k)
 {
     const float *l = s->packed + k * (k - 1) / 2;
     float value = s->start[s->free[k] >> 2] - s->bounds[k];
@@ -133,10 +149,10 @@ static inline void dst_search_substitute(dst_search *s, int k)
 }
 
 /* Appends the next row of the set to the factor; 0 if it depends on those before. */
-static inline int dst_search_append(dst_search *s)
+DST_SEARCH_SHARED int dst_search_append(const dst_controller *c, dst_search *s)
 {
-    const int m = s->c->rows, k = s->factored, own = s->free[k] >> 2;
-    const float *gram = s->c->gram + own * m, *before = s->packed;
+    const int m = c->rows, k = s->factored, own = s->free[k] >> 2;
+    const float *gram = c->gram + own * m, *before = s->packed;
     float *row = s->packed + k * (k - 1) / 2;
     float pivot = gram[own], value = s->start[own] - s->bounds[k];
     const float least = 1.9073486328125e-6f * pivot; /* 16 machine epsilons */
@@ -165,7 +181,7 @@ static inline int dst_search_append(dst_search *s)
 }
 
 /* Solves L' x = x for the first n rows, in place. */
-static inline void dst_search_back(const dst_search *s, int n)
+DST_SEARCH_SHARED void dst_search_back(const dst_search *s, int n)
 {
     float *x = s->target;
     const float *row = s->packed + n * (n - 1) / 2;
@@ -216,7 +232,7 @@ static inline void dst_search_remove(dst_search *s, int k)
 }
 
 /* Takes row `place` out of the set and, if it is part of it, out of the factor. */
-static inline void dst_search_take_out(dst_search *s, int place)
+DST_SEARCH_SHARED void dst_search_take_out(dst_search *s, int place)
 {
     if (place < s->factored) {
         dst_search_remove(s, place);
@@ -233,75 +249,90 @@ static inline void dst_search_take_out(dst_search *s, int place)
 }
 
 /* Moves a row of the set to the saturated ones; 0 if there is no room. */
-static inline int dst_search_saturate(dst_search *s, int place)
+static inline int dst_search_saturate(const dst_controller *c, dst_search *s, int place)
 {
-    if (s->saturates >= s->c->capacity)
+    if (s->saturates >= c->capacity)
         return 0;
     s->saturated[s->saturates++] = s->free[place];
     dst_search_take_out(s, place);
-    dst_search_move(s, s->saturates - 1, -1);
+    dst_search_move(c, s, s->saturates - 1, -1);
     for (int k = 0; k < s->factored; k++)
         dst_search_substitute(s, k);
     return 1;
 }
 
 /* Keeps the entries of a list that have a bound; returns their number. */
-static inline int dst_search_renew(const dst_search *s, uint16_t *list, int count)
+static inline int dst_search_renew(const dst_controller *c, const dst_search *s, uint16_t *list, int count)
 {
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        const int row = list[i] >> 2, upper = list[i] & 1, kind = row % s->c->kinds;
+        const int row = list[i] >> 2, upper = list[i] & 1, kind = row % c->kinds;
         const float lower_bound = s->lower[kind], upper_bound = s->upper[kind];
-        if (row < s->c->rows && dst_search_abs(upper != 0 ? upper_bound : lower_bound) < DST_NONE)
+        if (row < c->rows && dst_search_abs(upper != 0 ? upper_bound : lower_bound) < DST_NONE)
             list[kept++] = (uint16_t)((row << 2) | (lower_bound == upper_bound ? 2 : 0) | upper);
     }
     return kept;
 }
 
-/* Takes in all rows that are violated by more than their own bound. Returns 1 if a row is violated at all. */
-static inline int dst_search_take_violated(dst_search *s)
+/* Notes a row that is violated at the start of a cold solve: one that is violated by more than its own bound enters the set. */
+DST_SEARCH_SHARED void dst_search_note_start(const dst_controller *c, dst_search *s, int row, int kind)
 {
-    const int m = s->c->rows, kinds = s->c->kinds;
-    int violated = 0;
-    for (int first = 0; first < m; first += kinds)
-        for (int kind = 0; kind < kinds; kind++) {
-            const float value = s->start[first + kind], lower = s->lower[kind], upper = s->upper[kind];
-            /* Written so that a NaN is violated. */
-            if (value <= upper && value >= lower)
-                continue;
-            const int above = value > upper;
-            const float bound = above ? upper : lower;
-            violated = 1;
-            /* One place is left for the first row that is added. */
-            if (s->frees + 1 < s->c->capacity && dst_search_abs(value - bound) > dst_search_abs(bound)) {
-                s->bounds[s->frees] = bound;
-                s->free[s->frees++] = (uint16_t)(((first + kind) << 2) | (lower == upper ? 2 : 0) | above);
-            }
-        }
-    return violated;
+    const float value = s->start[row], lower = s->lower[kind], upper = s->upper[kind];
+    const int above = value > upper;
+    const float bound = above ? upper : lower;
+    /* One place is left for the first row that is added. */
+    if (dst_search_abs(value - bound) > dst_search_abs(bound) && s->frees + 1 < c->capacity) {
+        s->bounds[s->frees] = bound;
+        s->free[s->frees++] = (uint16_t)((row << 2) | (lower == upper ? 2 : 0) | above);
+    } else if (s->candidates < DST_SEARCH_CANDIDATES) {
+        s->candidate[s->candidates++] = (uint16_t)row;
+    }
+    s->entry = 0;
+}
+
+/* Notes a row that is violated: the worst one enters the set next. Returns 1 if the violation is not rounding. */
+DST_SEARCH_SHARED int dst_search_note(const dst_controller *c, dst_search *s, int row, int kind, float value)
+{
+    const float lower = s->lower[kind], upper = s->upper[kind], scale = c->scale[row];
+    const int above = value > upper;
+    const float bound = above ? upper : lower;
+    const float scaled = dst_search_abs(value - bound) * scale;
+    const float size = dst_search_abs(bound) + dst_search_abs(s->start[row]);
+    /* Written so that a NaN is noted. */
+    if (scaled <= s->tolerance * size * scale + s->noise)
+        return 0;
+    if (scaled != scaled)
+        s->entry = -2;
+    if (scaled > s->amount && s->entry != -2) {
+        s->entry = (row << 2) | (lower == upper ? 2 : 0) | above;
+        s->place = -1;
+        s->bound = bound;
+        s->amount = scaled;
+    }
+    return 1;
 }
 
 /* Makes the set dual feasible: factors it without dependent rows, and takes rows out whose multiplier has the wrong sign.
  * Returns 0 if the deadline came first. */
-static inline int dst_search_restore(dst_search *s)
+static inline int dst_search_restore(const dst_controller *c, dst_search *s)
 {
     while (s->frees > 0) {
         int changed = 0;
         while (s->factored < s->frees)
-            if (!dst_search_append(s))
+            if (!dst_search_append(c, s))
                 dst_search_take_out(s, s->factored);
         dst_search_solve(s);
         for (int place = s->frees - 1; place >= 0; place--) {
             const int entry = s->free[place];
             const float value = dst_search_outward(entry, s->target[place]);
             const int wrong = value < 0 && (entry & 2) == 0;
-            if (wrong || (s->c->caps != NULL && value > dst_search_cap(s, entry >> 2))) {
+            if (wrong || (c->caps != NULL && value > dst_search_cap(c, entry >> 2))) {
                 /* The factor of the rows before stays valid: cheaper than an update for each of them. */
                 if (s->factored > place)
                     s->factored = place;
                 if (wrong)
                     dst_search_take_out(s, place);
-                else if (!dst_search_saturate(s, place))
+                else if (!dst_search_saturate(c, s, place))
                     return 0;
                 changed = 1;
             }
@@ -316,42 +347,57 @@ static inline int dst_search_restore(dst_search *s)
     return 1;
 }
 
-/* Computes s = s0 - W lambda; returns the sum of |lambda_i| sqrt(W_ii), the size of what was summed. */
-static inline float dst_search_evaluate(dst_search *s)
+/* Computes s = s0 - W lambda. */
+DST_SEARCH_SHARED void dst_search_evaluate(const dst_controller *c, dst_search *s)
 {
-    const int m = s->c->rows, n = s->frees;
+    const int m = c->rows, n = s->frees;
     const float *from = s->start, *lambda = s->multipliers;
-    float *to = s->rows, norm = 0;
+    float *to = s->rows;
     int i = 0;
+    s->stale = 0;
     /* Without a multiplier, s is s0. A saturated row can change s0 before s is computed again. */
     s->solution = n + s->saturates > 0 ? to : from;
     if (n == 0 && s->saturates > 0)
         for (int j = 0; j < m; j++)
             to[j] = from[j];
-    for (; i + 4 <= n; i += 4) {
-        const float *a = s->c->gram + (s->free[i] >> 2) * m, *b = s->c->gram + (s->free[i + 1] >> 2) * m;
-        const float *c = s->c->gram + (s->free[i + 2] >> 2) * m, *d = s->c->gram + (s->free[i + 3] >> 2) * m;
-        const float p = lambda[i], q = lambda[i + 1], r = lambda[i + 2], t = lambda[i + 3];
+    for (; i < n; i += 4) {
+        const int left = n - i;
+        const float *a = c->gram + (s->free[i] >> 2) * m, p = lambda[i];
+        if (left == 1) {
+            DST_SEARCH_UNROLL
+            for (int j = 0; j < m; j++)
+                to[j] = from[j] - a[j] * p;
+            return;
+        }
+        const float *b = c->gram + (s->free[i + 1] >> 2) * m, q = lambda[i + 1];
+        if (left == 2) {
+            DST_SEARCH_UNROLL
+            for (int j = 0; j < m; j++)
+                to[j] = from[j] - a[j] * p - b[j] * q;
+            return;
+        }
+        const float *d = c->gram + (s->free[i + 2] >> 2) * m, r = lambda[i + 2];
+        if (left == 3) {
+            DST_SEARCH_UNROLL
+            for (int j = 0; j < m; j++)
+                to[j] = from[j] - a[j] * p - b[j] * q - d[j] * r;
+            return;
+        }
+        const float *e = c->gram + (s->free[i + 3] >> 2) * m, v = lambda[i + 3];
+        DST_SEARCH_UNROLL
         for (int j = 0; j < m; j++)
-            to[j] = from[j] - a[j] * p - b[j] * q - c[j] * r - d[j] * t;
+            to[j] = from[j] - a[j] * p - b[j] * q - d[j] * r - e[j] * v;
         from = to;
     }
-    if (i + 2 <= n) {
-        const float *a = s->c->gram + (s->free[i] >> 2) * m, *b = s->c->gram + (s->free[i + 1] >> 2) * m;
-        const float p = lambda[i], q = lambda[i + 1];
-        for (int j = 0; j < m; j++)
-            to[j] = from[j] - a[j] * p - b[j] * q;
-        from = to;
-        i += 2;
-    }
-    if (i < n) {
-        const float *a = s->c->gram + (s->free[i] >> 2) * m, p = lambda[i];
-        for (int j = 0; j < m; j++)
-            to[j] = from[j] - a[j] * p;
-    }
-    for (i = 0; i < n; i++) {
+}
+
+/* Sum of |lambda_i| sqrt(W_ii), the size of what is summed. */
+static inline float dst_search_norm(const dst_controller *c, const dst_search *s)
+{
+    float norm = 0;
+    for (int i = 0; i < s->frees; i++) {
         const int row = s->free[i] >> 2;
-        norm += dst_search_abs(lambda[i]) * s->c->gram[row * (m + 1)] * s->c->scale[row];
+        norm += dst_search_abs(s->multipliers[i]) * c->gram[row * (c->rows + 1)] * c->scale[row];
     }
     return norm;
 }
@@ -367,94 +413,112 @@ static inline int dst_search_contains(const dst_search *s, int row)
     return 0;
 }
 
-/* Largest violation that is not rounding. */
-static inline dst_violation dst_search_worst(const dst_search *s, float norm)
+/* Finds the largest violation that is not rounding, and the candidates for the steps after it. */
+static inline void dst_search_worst(const dst_controller *c, dst_search *s)
 {
-    const int m = s->c->rows, kinds = s->c->kinds;
-    const float noise = s->tolerance * norm, *rows = s->solution;
-    dst_violation worst = { -1, -1, 0, 0 };
+    const int m = c->rows, kinds = c->kinds;
+    const float *rows = s->solution, *lower = s->lower, *upper = s->upper;
+    s->candidates = 0;
+    s->entry = -1;
+    s->amount = 0;
     for (int first = 0; first < m; first += kinds)
         for (int kind = 0; kind < kinds; kind++) {
             const int row = first + kind;
-            const float value = rows[row], lower = s->lower[kind], upper = s->upper[kind];
-            if (value <= upper && value >= lower)
+            const float value = rows[row];
+            /* Written so that a NaN is violated. */
+            if (value <= upper[kind] && value >= lower[kind])
                 continue;
-            const int above = value > upper;
-            const float bound = above ? upper : lower;
-            const float beyond = dst_search_abs(value - bound);
-            if (beyond != beyond) {
-                worst.entry = -2;
-                return worst;
-            }
-            const float scaled = beyond * s->c->scale[row];
-            const float size = dst_search_abs(bound) + dst_search_abs(s->start[row]);
-            if (scaled > worst.amount && scaled > s->tolerance * size * s->c->scale[row] + noise && !dst_search_contains(s, row)) {
-                worst.entry = (row << 2) | (lower == upper ? 2 : 0) | above;
-                worst.bound = bound;
-                worst.amount = scaled;
-            }
+            if (!dst_search_contains(s, row) && dst_search_note(c, s, row, kind, value) && s->candidates < DST_SEARCH_CANDIDATES)
+                s->candidate[s->candidates++] = (uint16_t)row;
         }
     /* A saturated row that is within its bound returns. */
     for (int place = 0; place < s->saturates; place++) {
         const int entry = s->saturated[place], row = entry >> 2;
-        const float bound = dst_search_bound(s, entry), scale = s->c->scale[row];
+        const float bound = dst_search_bound(c, s, entry), scale = c->scale[row];
         const float size = dst_search_abs(bound) + dst_search_abs(s->start[row]);
         const float scaled = dst_search_outward(entry, bound - rows[row]) * scale;
-        if (scaled > worst.amount && scaled > s->tolerance * size * scale + noise) {
-            worst.entry = entry;
-            worst.returning = place;
-            worst.bound = bound;
-            worst.amount = scaled;
+        if (scaled > s->amount && scaled > s->tolerance * size * scale + s->noise && s->entry != -2) {
+            s->entry = entry;
+            s->place = place;
+            s->bound = bound;
+            s->amount = scaled;
         }
     }
-    return worst;
+}
+
+/* Finds the largest violation among the candidates; those that are satisfied are forgotten. */
+static inline void dst_search_worst_candidate(const dst_controller *c, dst_search *s)
+{
+    const int m = c->rows, kinds = c->kinds, n = s->frees;
+    int kept = 0;
+    s->entry = -1;
+    s->amount = 0;
+    for (int i = 0; i < s->candidates; i++) {
+        const int row = s->candidate[i], kind = row % kinds;
+        const float *gram = c->gram + row * m;
+        float value = s->start[row];
+        for (int k = 0; k < n; k++)
+            value -= gram[s->free[k] >> 2] * s->multipliers[k];
+        if (value <= s->upper[kind] && value >= s->lower[kind])
+            continue;
+        if (dst_search_note(c, s, row, kind, value))
+            s->candidate[kept++] = (uint16_t)row;
+    }
+    s->candidates = kept;
 }
 
 /* 1 if the rows of the set are at their bounds, to rounding. */
-static inline int dst_search_is_accurate(const dst_search *s, float norm)
+static inline int dst_search_is_accurate(const dst_controller *c, const dst_search *s)
 {
     for (int i = 0; i < s->frees; i++) {
         const int row = s->free[i] >> 2;
-        const float scale = s->c->scale[row];
+        const float scale = c->scale[row];
         const float size = dst_search_abs(s->bounds[i]) + dst_search_abs(s->start[row]);
         const float off = dst_search_abs(s->solution[row] - s->bounds[i]) * scale;
-        if (!(off <= s->tolerance * size * scale + s->tolerance * norm))
+        if (!(off <= s->tolerance * size * scale + s->noise))
             return 0;
     }
     return 1;
 }
 
-static inline dst_controller_status dst_search_solved(const dst_search *s)
+static inline dst_controller_status dst_search_solved(const dst_controller *c, const dst_search *s)
 {
     if (s->saturates > 0)
         return DST_CONTROLLER_SOFTENED;
-    for (int i = 0; s->c->lifts != NULL && i < s->frees; i++)
-        if (s->c->lifts[(s->free[i] >> 2) % s->c->kinds] > 0)
+    for (int i = 0; c->lifts != NULL && i < s->frees; i++)
+        if (c->lifts[(s->free[i] >> 2) % c->kinds] > 0)
             return DST_CONTROLLER_SOFTENED;
     return DST_CONTROLLER_SOLVED;
 }
 
-/* Puts a row at the end of the set, with the multiplier that it has now. */
-static inline void dst_search_enter(dst_search *s, const dst_violation *worst)
+/* Puts the worst row at the end of the set, with the multiplier that it has now. */
+static inline void dst_search_enter(const dst_controller *c, dst_search *s)
 {
     float multiplier = 0;
-    if (worst->returning >= 0) {
-        multiplier = dst_search_outward(worst->entry, dst_search_cap(s, worst->entry >> 2));
-        dst_search_move(s, worst->returning, 1);
+    if (s->place >= 0) {
+        multiplier = dst_search_outward(s->entry, dst_search_cap(c, s->entry >> 2));
+        dst_search_move(c, s, s->place, 1);
         s->saturates--;
-        for (int i = worst->returning; i < s->saturates; i++)
+        for (int i = s->place; i < s->saturates; i++)
             s->saturated[i] = s->saturated[i + 1];
         for (int k = 0; k < s->factored; k++)
             dst_search_substitute(s, k);
+    } else {
+        /* It is a candidate no more. */
+        int kept = 0;
+        for (int i = 0; i < s->candidates; i++)
+            if (s->candidate[i] != s->entry >> 2)
+                s->candidate[kept++] = s->candidate[i];
+        s->candidates = kept;
     }
-    s->free[s->frees] = (uint16_t)worst->entry;
+    s->free[s->frees] = (uint16_t)s->entry;
     s->multipliers[s->frees] = multiplier;
-    s->bounds[s->frees] = worst->bound;
+    s->bounds[s->frees] = s->bound;
     s->frees++;
 }
 
 /* First row whose multiplier reaches its limit on the way to `target`, or in its direction; -1 for none. */
-static inline int dst_search_limiting_row(const dst_search *s, int direction, float *length, int *saturates)
+static inline int dst_search_limiting_row(const dst_controller *c, const dst_search *s, int direction, float *length, int *saturates)
 {
     /* num/den is the shortest step so far; products instead of quotients, because a division takes 14 cycles. */
     float num = 1, den = 1;
@@ -466,8 +530,8 @@ static inline int dst_search_limiting_row(const dst_search *s, int direction, fl
         int capped = 0;
         if (target < 0 && (entry & 2) == 0) {
             way = value = dst_search_outward(entry, s->multipliers[i]);
-        } else if (s->c->caps != NULL && target > 0) {
-            const float cap = dst_search_cap(s, entry >> 2);
+        } else if (c->caps != NULL && target > 0) {
+            const float cap = dst_search_cap(c, entry >> 2);
             if (cap >= DST_NONE || !(direction || target > cap))
                 continue;
             value = dst_search_outward(entry, s->multipliers[i]);
@@ -492,16 +556,15 @@ static inline int dst_search_limiting_row(const dst_search *s, int direction, fl
 
 /* Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and a
  * distant point satisfies it. */
-static inline dst_controller_status dst_search_no_way(dst_search *s, float amount)
+static inline dst_controller_status dst_search_no_way(dst_search *s)
 {
     float square = 0;
-    for (int i = 0; i < s->frees; i++) {
-        const int row = s->free[i] >> 2;
-        square += s->multipliers[i] * (s->start[row] - s->solution[row]);
-    }
+    /* All rows but the new one are at their bounds. */
     s->frees--;
+    for (int i = 0; i < s->frees; i++)
+        square += s->multipliers[i] * (s->start[s->free[i] >> 2] - s->bounds[i]);
     /* 1024 machine epsilons */
-    return amount * amount > 1.220703125e-4f * square ? DST_CONTROLLER_INFEASIBLE : DST_CONTROLLER_LATE;
+    return s->amount * s->amount > 1.220703125e-4f * square ? DST_CONTROLLER_INFEASIBLE : DST_CONTROLLER_LATE;
 }
 
 /* Results of a climb and of an ascent that are no status. */
@@ -509,15 +572,15 @@ static inline dst_controller_status dst_search_no_way(dst_search *s, float amoun
 #define DST_SEARCH_AGAIN 4
 
 /* Solves with the new row, the last of the set; rows that block the way leave. */
-static inline int dst_search_climb(dst_search *s, const dst_violation *worst)
+static inline int dst_search_climb(const dst_controller *c, dst_search *s)
 {
     for (;;) {
         const int last = s->frees - 1;
-        const int singular = s->factored < s->frees && !dst_search_append(s);
+        const int singular = s->factored < s->frees && !dst_search_append(c, s);
         float length = 0;
         int block, saturates = 0;
         if (singular) {
-            const float sign = (worst->returning < 0) == (worst->entry & 1) ? 1.0f : -1.0f;
+            const float sign = (s->place < 0) == (s->entry & 1) ? 1.0f : -1.0f;
             const float *row = s->packed + last * (last - 1) / 2;
             for (int i = 0; i < last; i++)
                 s->target[i] = -row[i] * sign;
@@ -527,10 +590,10 @@ static inline int dst_search_climb(dst_search *s, const dst_violation *worst)
         } else {
             dst_search_solve(s);
         }
-        block = dst_search_limiting_row(s, singular, &length, &saturates);
+        block = dst_search_limiting_row(c, s, singular, &length, &saturates);
         if (block < 0) {
             if (singular) {
-                const int status = dst_search_no_way(s, worst->amount);
+                const int status = dst_search_no_way(s);
                 return s->fresh ? status : status + DST_SEARCH_AGAIN;
             }
             for (int i = 0; i < s->frees; i++)
@@ -541,7 +604,7 @@ static inline int dst_search_climb(dst_search *s, const dst_violation *worst)
             s->multipliers[i] += length * (singular ? s->target[i] : s->target[i] - s->multipliers[i]);
         if (!saturates)
             dst_search_take_out(s, block);
-        else if (!dst_search_saturate(s, block))
+        else if (!dst_search_saturate(c, s, block))
             return DST_CONTROLLER_LATE;
         /* The new row itself has left: at its cap, or without a multiplier. */
         if (block == last)
@@ -551,61 +614,80 @@ static inline int dst_search_climb(dst_search *s, const dst_violation *worst)
     }
 }
 
-/* Adds violated rows until there is none. A status that a factor built anew might change is raised by DST_SEARCH_AGAIN. */
-static inline int dst_search_ascend(dst_search *s)
+/* Adds violated rows until there is none: the worst of the candidates, or the worst of all rows if no candidate is violated. A
+ * status that a factor built anew might change is raised by DST_SEARCH_AGAIN. */
+static inline int dst_search_ascend(const dst_controller *c, dst_search *s)
 {
     for (;;) {
-        const float norm = dst_search_evaluate(s);
-        dst_violation worst = { -2, -1, 0, 0 };
-        int status;
-        if (norm <= DST_NONE)
-            worst = dst_search_worst(s, norm);
-        if (worst.entry == -2) {
-            dst_search_discard(s);
+        const float norm = dst_search_norm(c, s);
+        int status = DST_CONTROLLER_LATE;
+        s->noise = s->tolerance * norm;
+        s->entry = -1;
+        if (s->candidates > 0)
+            dst_search_worst_candidate(c, s);
+        if (s->entry == -1) {
+            dst_search_evaluate(c, s);
+            dst_search_worst(c, s);
+        }
+        if (s->entry == -2 || !(norm <= DST_NONE)) {
+            dst_search_discard(c, s);
             return DST_CONTROLLER_LATE;
         }
-        if (worst.entry < 0) {
-            status = dst_search_solved(s);
-            return s->fresh || dst_search_is_accurate(s, norm) ? status : status + DST_SEARCH_AGAIN;
+        if (s->entry < 0) {
+            status = dst_search_solved(c, s);
+            return s->fresh || dst_search_is_accurate(c, s) ? status : status + DST_SEARCH_AGAIN;
         }
         /* A row that is added takes a step at least. */
-        if (s->steps >= s->budget || s->frees >= s->c->capacity)
-            return DST_CONTROLLER_LATE;
-        dst_search_enter(s, &worst);
-        status = dst_search_climb(s, &worst);
-        if (status != DST_SEARCH_ON)
+        if (s->steps < s->budget && s->frees < c->capacity) {
+            dst_search_enter(c, s);
+            status = dst_search_climb(c, s);
+            s->stale = 1;
+        }
+        if (status != DST_SEARCH_ON) {
+            if (s->stale)
+                dst_search_evaluate(c, s);
             return status;
+        }
     }
 }
 
-static inline dst_controller_status dst_search_run(dst_search *s)
+static inline dst_controller_status dst_search_run(const dst_controller *c, dst_search *s)
 {
     int repaired = 0;
-    for (int kind = 0; kind < s->c->kinds; kind++)
+    for (int kind = 0; kind < c->kinds; kind++)
         if (!(s->lower[kind] <= s->upper[kind])) {
             /* Nothing has been moved into s0 yet. */
             s->saturates = 0;
-            dst_search_discard(s);
+            dst_search_discard(c, s);
             return DST_CONTROLLER_INFEASIBLE;
         }
-    s->frees = dst_search_renew(s, s->free, s->frees);
-    s->saturates = dst_search_renew(s, s->saturated, s->saturates);
+    s->frees = dst_search_renew(c, s, s->free, s->frees);
+    s->saturates = dst_search_renew(c, s, s->saturated, s->saturates);
     for (int place = 0; place < s->saturates; place++)
-        dst_search_move(s, place, -1);
+        dst_search_move(c, s, place, -1);
     if (s->frees + s->saturates == 0) {
-        if (!dst_search_take_violated(s))
+        const int m = c->rows, kinds = c->kinds;
+        s->entry = -1;
+        for (int first = 0; first < m; first += kinds)
+            for (int kind = 0; kind < kinds; kind++) {
+                const float value = s->start[first + kind];
+                /* Written so that a NaN is violated. */
+                if (!(value <= s->upper[kind] && value >= s->lower[kind]))
+                    dst_search_note_start(c, s, first + kind, kind);
+            }
+        if (s->entry < 0)
             return DST_CONTROLLER_SOLVED;
     } else {
         for (int place = 0; place < s->frees; place++)
-            s->bounds[place] = dst_search_bound(s, s->free[place]);
+            s->bounds[place] = dst_search_bound(c, s, s->free[place]);
     }
     for (;;) {
         int status;
-        if (!dst_search_restore(s)) {
-            dst_search_discard(s);
+        if (!dst_search_restore(c, s)) {
+            dst_search_discard(c, s);
             return DST_CONTROLLER_LATE;
         }
-        status = dst_search_ascend(s);
+        status = dst_search_ascend(c, s);
         /* Rows taken out one by one have spoilt the factor: build it again, once. */
         if (status < DST_SEARCH_AGAIN || repaired || s->fresh)
             return (dst_controller_status)(status & 3);
@@ -631,17 +713,18 @@ static inline void dst_search_respond(const dst_controller *c, float *start, con
     const int m = c->rows, nx = c->parameters, nu = c->inputs;
     if (c->map != NULL) {
         const float *column = c->map;
-        int k = 0;
         for (int j = 0; j < m; j++)
             start[j] = 0;
-        for (; k + 4 <= nx; k += 4, column += 4 * m) {
-            const float p0 = p[k], p1 = p[k + 1], p2 = p[k + 2], p3 = p[k + 3];
-            const float *a = column, *b = a + m, *d = b + m, *e = d + m;
+        for (int k = nx / 6; k > 0; k--, p += 6, column += 6 * m) {
+            const float p0 = p[0], p1 = p[1], p2 = p[2], p3 = p[3], p4 = p[4], p5 = p[5];
+            const float *a = column, *b = a + m, *d = b + m, *e = d + m, *f = e + m, *g = f + m;
+            DST_SEARCH_UNROLL
             for (int j = 0; j < m; j++)
-                start[j] = start[j] + a[j] * p0 + b[j] * p1 + d[j] * p2 + e[j] * p3;
+                start[j] = start[j] + a[j] * p0 + b[j] * p1 + d[j] * p2 + e[j] * p3 + f[j] * p4 + g[j] * p5;
         }
-        for (; k < nx; k++, column += m) {
-            const float p0 = p[k];
+        for (int k = nx % 6; k > 0; k--, p++, column += m) {
+            const float p0 = *p;
+            DST_SEARCH_UNROLL
             for (int j = 0; j < m; j++)
                 start[j] += column[j] * p0;
         }
@@ -727,7 +810,6 @@ static inline int dst_controller_tick_within(const dst_controller *c, float *num
     for (int block = 0; block < c->blocks; block++) {
         dst_search s;
         dst_controller_status status;
-        s.c = c;
         s.lower = lower;
         s.upper = upper;
         s.start = numbers;
@@ -742,14 +824,15 @@ static inline int dst_controller_tick_within(const dst_controller *c, float *num
         s.saturated = s.free + n;
         s.solution = s.start;
         s.factored = 0;
-        s.fresh = 1;
+        s.fresh = s.stale = 1;
+        s.candidates = 0;
         s.steps = 0;
         s.budget = budget;
         s.tolerance = c->tolerance > 9.5367431640625e-7f ? c->tolerance : 9.5367431640625e-7f;
         dst_search_respond(c, s.start, p, extra, s.bounds + n);
         s.frees = dst_search_shift(s.free, words[0] < n ? words[0] : n, c->kinds << 2);
         s.saturates = dst_search_shift(s.saturated, words[1] < n ? words[1] : n, c->kinds << 2);
-        status = dst_search_run(&s);
+        status = dst_search_run(c, &s);
         words[0] = (uint16_t)s.frees;
         words[1] = (uint16_t)s.saturates;
         for (int i = 0; i < inputs; i++) {
