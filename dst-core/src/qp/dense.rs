@@ -10,7 +10,7 @@ use super::set::{Entry, Set};
 use super::step::clip;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
-use crate::slices::{combine, dot, pieces, split_mut};
+use crate::slices::{combine, dot, pieces, split, split_mut};
 
 /// Passes of refinement.
 const PASSES: usize = 3;
@@ -57,15 +57,26 @@ impl<'m, S: Scalar> DenseMemory<'m, S> {
         numbers: &'m mut [S],
         words: &'m mut [u16],
     ) -> Result<Self, Error> {
+        let mut memory = Self::resume(variables, rows, capacity, numbers, words)?;
+        memory.reset();
+        Ok(memory)
+    }
+
+    /// Cuts memory that an earlier solve has left; the next one starts from its set. Words that are no set are harmless.
+    pub fn resume(
+        variables: usize,
+        rows: usize,
+        capacity: usize,
+        numbers: &'m mut [S],
+        words: &'m mut [u16],
+    ) -> Result<Self, Error> {
         let needed = Self::numbers(variables, rows, capacity);
         exact(Argument::Memory, needed, numbers.len())?;
         exact(Argument::Memory, Self::words(capacity), words.len())?;
         let (variables, rest) = split_mut(numbers, variables);
-        let mut set = Set::new(words);
-        set.clear();
         Ok(Self {
             work: Work::new(rows, capacity, rest),
-            set,
+            set: Set::new(words),
             variables,
         })
     }
@@ -177,6 +188,40 @@ impl<'a, S: Scalar> Dense<'a, S> {
             boxed,
         };
         Ok(prepared)
+    }
+
+    /// Returns the program whose constants [`prepare`](Self::prepare) has written to `memory`, with its number of `boxed` rows.
+    pub fn prepared(
+        variables: usize,
+        rows: usize,
+        boxed: usize,
+        caps: &'a [S],
+        lifts: &'a [S],
+        tolerance: S,
+        memory: &'a [S],
+    ) -> Result<Self, Error> {
+        exact(
+            Argument::Memory,
+            Self::numbers(variables, rows),
+            memory.len(),
+        )?;
+        let (factor, rest) = split(memory, factor::packed_len(variables));
+        let (inverse, rest) = split(rest, variables);
+        let (columns, rest) = split(rest, rows * variables);
+        let (gram, scale) = split(rest, rows * rows);
+        Ok(Self {
+            factor,
+            inverse,
+            columns,
+            set: ActiveSet {
+                gram,
+                scale,
+                caps,
+                lifts,
+                tolerance,
+            },
+            boxed,
+        })
     }
 
     /// Solves with q, l and h, from the set of the last solve, in at most `budget` steps. [`DenseMemory::variables`] returns u.

@@ -61,6 +61,7 @@ mod admm_program;
 pub mod baselines;
 mod closed_loop;
 mod condense;
+mod controller_source;
 pub mod export;
 mod gradient;
 mod gradient_free;
@@ -82,6 +83,7 @@ mod tuning;
 
 pub use active_program::{ActiveProgram, RollOutData};
 pub use closed_loop::{LoopTrace, closed_loops};
+pub use controller_source::controller_source;
 pub use gradient::{Differentiated, differentiate, unrolled};
 pub use gradient_free::{Searched, tune_without_gradient};
 pub use knobset::Knobset;
