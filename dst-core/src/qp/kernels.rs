@@ -1,4 +1,4 @@
-//! Product with a symmetric matrix, its sums in registers.
+//! Products: with a symmetric matrix, its sums in registers, and with columns.
 //!
 //! Eight entries of the result are computed together: eight sums stay in registers while the rows of K pass by. A row is read in
 //! runs of eight numbers, and every number of v once per eight sums. Then four together, then one at a time. Each sum runs from
@@ -51,7 +51,7 @@ fn eight<S: Scalar>(mut matrix: &[S], n: usize, v: &[S]) -> [S; 8] {
 
 /// Four entries of the product, likewise.
 #[inline(always)]
-pub(super) fn four<S: Scalar>(mut matrix: &[S], n: usize, v: &[S]) -> [S; 4] {
+fn four<S: Scalar>(mut matrix: &[S], n: usize, v: &[S]) -> [S; 4] {
     let [mut a, mut b, mut c, mut d] = [S::ZERO; 4];
     for &v in v {
         let Some(&[k0, k1, k2, k3]) = matrix.first_chunk() else {
@@ -66,18 +66,34 @@ pub(super) fn four<S: Scalar>(mut matrix: &[S], n: usize, v: &[S]) -> [S; 4] {
     [a, b, c, d]
 }
 
-/// Σ of four columns with the same rows: four dot products that read each row once.
+/// y ← y + a·x for slices of one length, four entries at a time.
 #[inline(always)]
-pub(super) fn four_dots<S: Scalar>(columns: [&[S]; 4], sums: [S; 4], rows: &[S]) -> [S; 4] {
-    let [a, b, c, d] = columns;
-    let [mut sa, mut sb, mut sc, mut sd] = sums;
-    for ((((&row, &a), &b), &c), &d) in rows.iter().zip(a).zip(b).zip(c).zip(d) {
-        sa += a * row;
-        sb += b * row;
-        sc += c * row;
-        sd += d * row;
+pub(super) fn add_fours<S: Scalar>(y: &mut [S], a: S, x: &[S]) {
+    let ((ys, y_rest), (xs, x_rest)) = (y.as_chunks_mut::<4>(), x.as_chunks::<4>());
+    for (y, &[x0, x1, x2, x3]) in ys.iter_mut().zip(xs) {
+        let [y0, y1, y2, y3] = *y;
+        *y = [y0 + a * x0, y1 + a * x1, y2 + a * x2, y3 + a * x3];
     }
-    [sa, sb, sc, sd]
+    for (y, &x) in y_rest.iter_mut().zip(x_rest) {
+        *y += a * x;
+    }
+}
+
+/// Σ aᵢ bᵢ for slices of one length, four entries at a time, added from the first to the last.
+#[inline(always)]
+pub(super) fn dot_fours<S: Scalar>(a: &[S], b: &[S]) -> S {
+    let ((fours_a, a), (fours_b, b)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    let mut sum = S::ZERO;
+    for (&[a0, a1, a2, a3], &[b0, b1, b2, b3]) in fours_a.iter().zip(fours_b) {
+        sum += a0 * b0;
+        sum += a1 * b1;
+        sum += a2 * b2;
+        sum += a3 * b3;
+    }
+    for (&a, &b) in a.iter().zip(b) {
+        sum += a * b;
+    }
+    sum
 }
 
 #[cfg(test)]

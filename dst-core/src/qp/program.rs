@@ -4,11 +4,11 @@
 //! of stages 0 … k, so C is block lower triangular; its columns are stored consecutively without the zeros above. A plant with
 //! equal, independent axes has several *blocks* that share H, C, R and K.
 
-use super::kernels::four_dots;
+use super::kernels::{add_fours, dot_fours};
 use super::step::larger;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
-use crate::slices::{copy, dot, pieces, pieces_mut, split, split_mut};
+use crate::slices::{copy, pieces_mut, split, split_mut};
 
 /// Sizes of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,115 +92,30 @@ impl<'a, S: Scalar> Qp<'a, S> {
         })
     }
 
-    /// Columns of one stage of C that are read from one row on: (first entry, distance between columns).
-    #[inline(always)]
-    fn stage(&self, stage: usize, row: usize) -> (usize, usize) {
-        let Shape {
-            inputs,
-            outputs,
-            stages,
-            ..
-        } = self.shape;
-        // Columns of the stages before are longer by `outputs` per stage.
-        let length = outputs * (stages - stage);
-        let longer = outputs * (stage * (2 * stages + 1 - stage) / 2);
-        (inputs * longer + row - stage * outputs, length)
-    }
-
-    /// Adds to `sum` the products of one row of C with u, from the inputs of stage `from` on.
-    #[inline]
-    fn row(&self, row: usize, from: usize, u: &[S], mut sum: S) -> S {
-        let Shape {
-            inputs, outputs, ..
-        } = self.shape;
-        let (_, u) = split(u, from * inputs);
-        let reach = (row / outputs.max(1) + 1).saturating_sub(from);
-        for (k, u) in pieces(u, inputs).take(reach).enumerate() {
-            let (first, distance) = self.stage(from + k, row);
-            let column = self.outputs.iter().skip(first).step_by(distance.max(1));
-            for (&u, &c) in u.iter().zip(column) {
-                sum += u * c;
-            }
-        }
-        sum
-    }
-
-    /// Computes rows ← G·u; on entry, u is the head of `rows`. Four rows of C at a time, with their sums in registers.
+    /// Computes rows ← G·u; on entry, u is the head of `rows`.
     #[inline]
     pub(crate) fn extend(&self, rows: &mut [S]) {
-        let Shape {
-            inputs,
-            outputs,
-            stages,
-            ..
-        } = self.shape;
-        if outputs == 0 {
+        let (u, outputs) = split_mut(rows, self.shape.variables());
+        if self.shape.outputs == 0 {
             return;
         }
-        let (u, out) = split_mut(rows, self.shape.variables());
-        let (fours, rest) = out.as_chunks_mut::<4>();
-        let mut row = 0;
-        for out in fours {
-            let [mut a, mut b, mut c, mut d] = [S::ZERO; 4];
-            // Columns that reach all four rows, then those that begin below the first.
-            let full = row / outputs + 1;
-            let (mut first, mut distance) = (row, outputs * stages);
-            for u in pieces(u, inputs).take(full) {
-                let (_, mut columns) = split(self.outputs, first);
-                for &u in u {
-                    let Some(&[c0, c1, c2, c3]) = columns.first_chunk() else {
-                        break;
-                    };
-                    a += u * c0;
-                    b += u * c1;
-                    c += u * c2;
-                    d += u * c3;
-                    columns = split(columns, distance).1;
-                }
-                // The columns of the next stage begin `outputs` rows further down.
-                first += inputs * distance - outputs;
-                distance -= outputs;
-            }
-            *out = [
-                a,
-                self.row(row + 1, full, u, b),
-                self.row(row + 2, full, u, c),
-                self.row(row + 3, full, u, d),
-            ];
-            row += 4;
-        }
-        for out in rest {
-            *out = self.row(row, 0, u, S::ZERO);
-            row += 1;
+        outputs.fill(S::ZERO);
+        for ((zeros, column), &u) in self.columns().zip(u.iter()) {
+            let (_, reached) = split_mut(outputs, zeros);
+            add_fours(reached, u, column);
         }
     }
 
-    /// u ← Gᵀ·rows. Four columns of C at a time, with their sums in registers.
+    /// u ← Gᵀ·rows
     #[inline]
     pub(crate) fn transposed(&self, rows: &[S], u: &mut [S]) {
-        let (head, rows) = split(rows, self.shape.variables());
+        let (head, outputs) = split(rows, self.shape.variables());
         copy(u, head);
         if self.shape.outputs == 0 {
             return;
         }
-        let mut columns = self.columns();
-        let (fours, rest) = u.as_chunks_mut::<4>();
-        for [a, b, c, d] in fours {
-            let mut next = || columns.next().unwrap_or_default();
-            let four = [next(), next(), next(), next()];
-            // Rows that only the earlier columns have, then those of all four.
-            let [.., (common, _)] = four;
-            let parts = four.map(|(zeros, column)| split(column, common - zeros));
-            let starts = four
-                .map(|(zeros, column)| dot(split(column, common - zeros).0, split(rows, zeros).1));
-            let [p, q, r, s] = four_dots(parts.map(|part| part.1), starts, split(rows, common).1);
-            *a += p;
-            *b += q;
-            *c += r;
-            *d += s;
-        }
-        for (u, (zeros, column)) in rest.iter_mut().zip(columns) {
-            *u += dot(column, split(rows, zeros).1);
+        for ((zeros, column), u) in self.columns().zip(u.iter_mut()) {
+            *u += dot_fours(column, split(outputs, zeros).1);
         }
     }
 

@@ -107,98 +107,50 @@ static inline void dst_admm_product(const float *matrix, int n, const float *v, 
     }
 }
 
-/* sum + the products of one row of C with u, from the inputs of stage `from` on */
-static inline float dst_admm_row(const dst_admm_controller *c, int row, int from, const float *u, float sum)
-{
-    const int last = row / c->outputs;
-    for (int s = from; s <= last; s++) {
-        const int length = c->outputs * (c->stages - s);
-        const float *entry = c->output + c->inputs * (c->outputs * (s * (2 * c->stages + 1 - s) / 2)) + row - s * c->outputs;
-        for (int k = 0; k < c->inputs; k++, entry += length)
-            sum += u[s * c->inputs + k] * *entry;
-    }
-    return sum;
-}
-
-/* rows = G u, with u at its head already; four rows of C at a time */
+/* rows = G u, with u at its head already; four entries of a column at a time */
 static inline void dst_admm_extend(const dst_admm_controller *c, float *rows)
 {
     const int n = c->inputs * c->stages, p = c->outputs * c->stages;
+    const float *entry = c->output, *u = rows;
     float *out = rows + n;
-    int row = 0;
-    for (; row + 4 <= p; row += 4) {
-        /* Columns that reach all four rows, then those that begin below the first. */
-        const int full = row / c->outputs + 1;
-        const float *entry = c->output + row, *u = rows;
-        int length = p;
-        float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        for (int s = 0; s < full; s++) {
-            for (int k = 0; k < c->inputs; k++, entry += length) {
-                const float x = *u++;
-                s0 += x * entry[0];
-                s1 += x * entry[1];
-                s2 += x * entry[2];
-                s3 += x * entry[3];
+    for (int i = 0; i < p; i++)
+        out[i] = 0;
+    for (int s = 0, length = p; s < c->stages; s++, length -= c->outputs, out += c->outputs)
+        for (int k = 0; k < c->inputs; k++) {
+            const float x = *u++;
+            int i = 0;
+            for (; i + 4 <= length; i += 4, entry += 4) {
+                const float s0 = out[i] + x * entry[0], s1 = out[i + 1] + x * entry[1];
+                const float s2 = out[i + 2] + x * entry[2], s3 = out[i + 3] + x * entry[3];
+                out[i] = s0;
+                out[i + 1] = s1;
+                out[i + 2] = s2;
+                out[i + 3] = s3;
             }
-            entry -= c->outputs;
-            length -= c->outputs;
+            for (; i < length; i++)
+                out[i] += x * *entry++;
         }
-        out[row] = s0;
-        out[row + 1] = dst_admm_row(c, row + 1, full, rows, s1);
-        out[row + 2] = dst_admm_row(c, row + 2, full, rows, s2);
-        out[row + 3] = dst_admm_row(c, row + 3, full, rows, s3);
-    }
-    for (; row < p; row++)
-        out[row] = dst_admm_row(c, row, 0, rows, 0);
 }
 
-/* sum of a column of C from its row `from` to `to`, with the rows */
-static inline float dst_admm_dot(const float *column, const float *rows, int from, int to)
-{
-    float sum = 0;
-    for (int i = from; i < to; i++)
-        sum += *column++ * rows[i];
-    return sum;
-}
-
-/* u = G' rows; four columns of C at a time */
+/* u = G' rows; four entries of a column at a time */
 static inline void dst_admm_transposed(const dst_admm_controller *c, const float *rows, float *u)
 {
     const int n = c->inputs * c->stages, p = c->outputs * c->stages;
-    const float *a = c->output, *out = rows + n;
-    int j = 0;
-    if (p == 0) {
-        for (; j < n; j++)
-            u[j] = rows[j];
-        return;
-    }
-    for (; j + 4 <= n; j += 4) {
-        /* Rows that only the earlier columns have, then those of all four. */
-        const int za = j / c->inputs * c->outputs, zb = (j + 1) / c->inputs * c->outputs;
-        const int zc = (j + 2) / c->inputs * c->outputs, zd = (j + 3) / c->inputs * c->outputs;
-        const float *b = a + (p - za), *d = b + (p - zb), *e = d + (p - zc), *next = e + (p - zd);
-        float sa = dst_admm_dot(a, out, za, zd), sb = dst_admm_dot(b, out, zb, zd), sc = dst_admm_dot(d, out, zc, zd), sd = 0;
-        a += zd - za;
-        b += zd - zb;
-        d += zd - zc;
-        for (int i = zd; i < p; i++) {
-            const float x = out[i];
-            sa += *a++ * x;
-            sb += *b++ * x;
-            sc += *d++ * x;
-            sd += *e++ * x;
+    const float *entry = c->output, *out = rows + n;
+    for (int s = 0, length = p; s < c->stages; s++, length -= c->outputs, out += c->outputs)
+        for (int k = 0; k < c->inputs; k++) {
+            float sum = 0;
+            int i = 0;
+            for (; i + 4 <= length; i += 4, entry += 4) {
+                sum += entry[0] * out[i];
+                sum += entry[1] * out[i + 1];
+                sum += entry[2] * out[i + 2];
+                sum += entry[3] * out[i + 3];
+            }
+            for (; i < length; i++)
+                sum += *entry++ * out[i];
+            *u++ = *rows++ + sum;
         }
-        u[j] = rows[j] + sa;
-        u[j + 1] = rows[j + 1] + sb;
-        u[j + 2] = rows[j + 2] + sc;
-        u[j + 3] = rows[j + 3] + sd;
-        a = next;
-    }
-    for (; j < n; j++) {
-        const int zeros = j / c->inputs * c->outputs;
-        u[j] = rows[j] + dst_admm_dot(a, out, zeros, p);
-        a += p - zeros;
-    }
 }
 
 /* The largest residuals so far. A comparison skips a NaN; the sum of the dual residuals catches it. */
