@@ -103,9 +103,10 @@ impl Example {
         let n = self.shape.variables();
         let mut multipliers = vec![0.0; n];
         self.qp().transposed(&y, &mut multipliers);
-        for i in 0..n {
-            let hu: f64 = (0..n).map(|j| self.hessian[n * i + j] * rows[j]).sum();
-            assert!((hu + self.linear[i] + multipliers[i]).abs() < 1e-9, "{i}");
+        for (i, multiplier) in multipliers.iter().enumerate() {
+            let row = &self.hessian[n * i..][..n];
+            let hu: f64 = row.iter().zip(&rows).map(|(h, u)| h * u).sum();
+            assert!((hu + self.linear[i] + multiplier).abs() < 1e-9, "{i}");
         }
         for (q, z) in rows.iter().zip(&z) {
             assert!((q - z).abs() < 1e-10);

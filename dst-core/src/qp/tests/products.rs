@@ -51,8 +51,9 @@ fn products_with_outputs_are_the_plain_sums() {
         qp.extend(&mut rows);
         for i in 0..m - n {
             let mut sum = 0.0;
-            for j in 0..(i / shape.outputs + 1) * shape.inputs {
-                sum += rows[j] * entry(i, j);
+            let reach = (i / shape.outputs + 1) * shape.inputs;
+            for (j, u) in rows[..reach].iter().enumerate() {
+                sum += u * entry(i, j);
             }
             assert_eq!(rows[n + i], sum, "{shape:?} {i}");
         }
