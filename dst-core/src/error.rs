@@ -133,6 +133,8 @@ pub enum Error {
     },
     /// The system is a map, x⁺ = F(x), and the integrator is not [`Map`](crate::Map).
     WrongStep,
+    /// Rows that a ball or a cone couples have different weights R.
+    UnequalWeights,
     /// Calls out of order: an advance before `start` or after a differentiation has begun, or a gradient that is not finished.
     Order,
     /// The memory belongs to a run of a different problem: h, ε, t0, limit, stay or lengths differ from those at `start`.
@@ -216,6 +218,9 @@ impl fmt::Display for Error {
             }
             Self::Store { slot } => write!(f, "the checkpoint store failed at slot {slot}"),
             Self::WrongStep => f.write_str("the system is a map: run it with Map"),
+            Self::UnequalWeights => {
+                f.write_str("rows of one ball or cone need equal weights R: tie their knobs")
+            }
             Self::Order => f.write_str(
                 "calls out of order: call start, then advance, then differentiate until done, then gradient",
             ),

@@ -16,8 +16,8 @@ int main(void)
     float u[MOTOR_INPUTS], fastest = 0;
     int worst = 0;
     for (int tick = 0; tick < 100; tick++) {
-        dst_outcome outcome;
-        if (dst_controller_tick(&motor, memory, x, NULL, 60, u, &outcome) != 0)
+        dst_admm_outcome outcome;
+        if (dst_admm_tick(&motor, memory, x, NULL, 60, u, &outcome) != 0)
             return 1; /* the state is not a number */
         if (outcome.iterations > worst)
             worst = outcome.iterations;

@@ -39,7 +39,7 @@ static void wish(int tick, int axis, const float *x, float *linear, int stages)
     }
 }
 
-static void advance(const dst_controller *c, const float *a, const float *b, float *x, const float *u)
+static void advance(const dst_admm_controller *c, const float *a, const float *b, float *x, const float *u)
 {
     float old[12];
     for (int block = 0; block < c->blocks; block++, x += c->states, u += c->inputs) {
@@ -67,19 +67,19 @@ __attribute__((noinline)) void dst_hover_ends(void) { __asm__ volatile("" ::: "m
 
 static float memory[SAFETY_FILTER_MEMORY > QUADROTOR_MEMORY ? SAFETY_FILTER_MEMORY : QUADROTOR_MEMORY];
 
-static report run(const dst_controller *c, const float *a, const float *b, float *x, float *extra, void (*begins)(void),
+static report run(const dst_admm_controller *c, const float *a, const float *b, float *x, float *extra, void (*begins)(void),
                   void (*ends)(void))
 {
     report r = { 0, 0, 0, 0x811c9dc5U, 0x811c9dc5U };
     float u[4];
     memset(memory, 0, sizeof memory);
     for (int k = 0; k < TICKS; k++) {
-        dst_outcome outcome;
+        dst_admm_outcome outcome;
         int refused;
         for (int axis = 0; extra != NULL && axis < c->blocks; axis++)
             wish(k, axis, x + axis * c->states, extra + axis * c->stages * c->inputs, c->stages);
         begins();
-        refused = dst_controller_tick(c, memory, x, extra, BUDGET, u, &outcome);
+        refused = dst_admm_tick(c, memory, x, extra, BUDGET, u, &outcome);
         ends();
         CHECK(refused == 0);
         for (int i = 0; i < c->blocks * c->inputs; i++)
@@ -112,7 +112,7 @@ int main(void)
     float axes[8] = { 0.2f, -0.3f, -0.5f, 0.4f, 0.6f, 0.1f, 0.0f, 0.7f };
     float body[12] = { 1.0f, -0.8f, 0.6f, 0.1f, -0.1f, 0.2f, 0.3f, -0.2f, 0.1f, 0.2f, -0.3f, 0.1f };
     float extra[36], u[4];
-    dst_outcome outcome;
+    dst_admm_outcome outcome;
     show("safety_filter", run(&safety_filter, safety_filter_a, safety_filter_b, axes, extra, dst_safety_begins, dst_safety_ends));
     show("quadrotor", run(&quadrotor, quadrotor_a, quadrotor_b, body, NULL, dst_hover_begins, dst_hover_ends));
     /* A state so large that the program overflows is not solved; the inputs keep their bounds, and the next tick is valid. */
@@ -120,17 +120,17 @@ int main(void)
         for (int budget = 0; budget <= 3; budget++) {
             const float kept = body[place];
             body[place] = place % 2 == 0 ? 3e38f : -3e38f;
-            CHECK(dst_controller_tick(&quadrotor, memory, body, NULL, budget, u, &outcome) == 0 && !outcome.solved);
+            CHECK(dst_admm_tick(&quadrotor, memory, body, NULL, budget, u, &outcome) == 0 && !outcome.solved);
             for (int i = 0; i < 4; i++)
                 CHECK(quadrotor.lower[i] <= u[i] && u[i] <= quadrotor.upper[i]);
             body[place] = kept;
-            CHECK(dst_controller_tick(&quadrotor, memory, body, NULL, BUDGET, u, &outcome) == 0 && outcome.solved);
+            CHECK(dst_admm_tick(&quadrotor, memory, body, NULL, BUDGET, u, &outcome) == 0 && outcome.solved);
             for (int i = 0; i < 4; i++)
                 CHECK(quadrotor.lower[i] <= u[i] && u[i] <= quadrotor.upper[i]);
         }
     /* A state with NaN is rejected, and nothing is written. */
     memset(&body[3], 0xff, sizeof body[3]);
     outcome.iterations = -1;
-    CHECK(dst_controller_tick(&quadrotor, memory, body, NULL, 5, u, &outcome) == 1 && outcome.iterations == -1);
+    CHECK(dst_admm_tick(&quadrotor, memory, body, NULL, 5, u, &outcome) == 1 && outcome.iterations == -1);
     return summary("ticks");
 }

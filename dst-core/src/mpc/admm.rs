@@ -30,7 +30,7 @@ pub struct AdmmController<'a, S> {
     pub upper: &'a [S],
     /// R and α of each phase.
     pub params: &'a [S],
-    /// K of each phase.
+    /// K, then 1/R, of each phase.
     pub inverses: &'a [S],
     /// Iterations at which phases begin.
     pub switches: &'a [usize],

@@ -7,7 +7,7 @@
 //! are within their bounds whatever happens.
 
 use crate::error::{Argument, Error, exact, finite};
-use crate::qp::{ActiveSet, Bounds, Outcome, Set, Status, Work, clip};
+use crate::qp::{ActiveRows, ActiveSet, Bounds, Outcome, Status, Work, clip};
 use crate::scalar::Scalar;
 use crate::slices::{combine, copy, dot, pieces, pieces_mut, split, split_mut};
 
@@ -76,7 +76,7 @@ impl<'m, S: Scalar> Tick<'m, S> {
 
     /// Words that the memory of this controller needs.
     pub const fn words(controller: &Controller<'_, S>) -> usize {
-        controller.blocks * Set::len(controller.capacity)
+        controller.blocks * ActiveRows::len(controller.capacity)
     }
 
     /// Checks the controller and cuts the memory. The first tick is cold.
@@ -238,12 +238,13 @@ impl<'a, S: Scalar> Controller<'a, S> {
             state,
             inputs,
         } = memory;
-        let parts = pieces(p, self.parameters).zip(pieces_mut(words, Set::len(self.capacity)));
+        let parts =
+            pieces(p, self.parameters).zip(pieces_mut(words, ActiveRows::len(self.capacity)));
         let parts = parts.zip(pieces_mut(inputs, self.inputs)).enumerate();
         for (block, ((p, words), inputs)) in parts {
             let (_, extra) = split(extra, block * self.inputs * self.stages());
             all.operations += self.respond(work.start, p, extra, state);
-            let mut set = Set::new(words);
+            let mut set = ActiveRows::new(words);
             set.shift(self.lower.len());
             let outcome = self.set.solve(work, &mut set, bounds, budget, None);
             self.read(inputs, work.rows, bounds);
@@ -260,7 +261,7 @@ impl<'a, S: Scalar> Controller<'a, S> {
         memory: &'r Tick<'_, S>,
     ) -> impl Iterator<Item = (usize, usize, usize)> + 'r {
         let kinds = self.lower.len().max(1);
-        let sets = pieces(memory.words, Set::len(self.capacity)).enumerate();
+        let sets = pieces(memory.words, ActiveRows::len(self.capacity)).enumerate();
         sets.flat_map(move |(block, words)| {
             let rows = self.set.softened(words);
             rows.map(move |row| (block, row / kinds, row % kinds))

@@ -86,7 +86,7 @@ impl<S: Scalar> Example<S> {
 
     fn inverses(&self, params: &[S]) -> Vec<S> {
         let phases = params.len() / self.shape.phase_params();
-        let mut inverses = vec![S::ZERO; phases * self.shape.inverse_entries()];
+        let mut inverses = vec![S::ZERO; phases * self.shape.prepared_entries()];
         let mut row = vec![S::ZERO; STAGES];
         assert!(Inversion::of_phases(
             &self.qp(),

@@ -9,9 +9,9 @@ use super::AdmmController;
 use crate::checkpoint::{Mark, Slots};
 use crate::error::{Argument, Error, exact};
 use crate::integrator::Map;
-use crate::qp::{Admm, Instance, Inversion, Knobs, Phases, Qp, Tolerance, dims};
+use crate::qp::{Admm, Instance, Inversion, Knobs, Phases, Qp, Tolerance, dims, prepare};
 use crate::scalar::Scalar;
-use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
+use crate::slices::{copy, pieces, pieces_mut, split_mut};
 use crate::solve::{Borrowed, Crossing, Cursor, Progress, Seeds, Status};
 
 /// Stage of a tuner.
@@ -73,7 +73,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         let shape = qp.shape;
         let dims = dims(shape, knobs.phases);
         3 * knobs.len()
-            + 2 * (dims.params + knobs.phases * shape.inverse_entries())
+            + 2 * (dims.params + knobs.phases * shape.prepared_entries())
             + shape.blocks * (shape.variables() + 2 * shape.rows())
             + dims.states
             + dims.rows_len(1)
@@ -107,7 +107,7 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
             shape.blocks * shape.variables(),
             shape.blocks * shape.rows(),
         );
-        let entries = knobs.phases * shape.inverse_entries();
+        let entries = knobs.phases * shape.prepared_entries();
         let (own_theta, rest) = split_mut(memory, theta.len());
         let (velocity, rest) = split_mut(rest, theta.len());
         let (gradient, rest) = split_mut(rest, theta.len());
@@ -312,11 +312,10 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
         let shape = self.qp.shape;
         let ([_, next], [_, inverses]) = (&self.params, &mut self.inverses);
         let params = pieces(next, shape.phase_params()).nth(phase);
-        let target = pieces_mut(inverses, shape.inverse_entries()).nth(phase);
+        let target = pieces_mut(inverses, shape.prepared_entries()).nth(phase);
         self.stage = match (params, target) {
             (Some(params), Some(target)) => {
-                let (weights, _) = split(params, shape.rows());
-                self.qp.normal_matrix(self.hessian, weights, target);
+                prepare(&self.qp, self.hessian, params, target);
                 Stage::Inverting(phase, Inversion::new(shape.variables()))
             }
             // All phases are done: the new parameters replace the old ones.
@@ -333,10 +332,12 @@ impl<'a, 'm, S: Scalar> Tuner<'a, 'm, S> {
 
     fn invert(&mut self, phase: usize, mut inversion: Inversion, budget: usize) {
         let [_, inverses] = &mut self.inverses;
-        let Some(target) = pieces_mut(inverses, self.qp.shape.inverse_entries()).nth(phase) else {
+        let shape = self.qp.shape;
+        let Some(prepared) = pieces_mut(inverses, shape.prepared_entries()).nth(phase) else {
             self.stage = Stage::Idle;
             return;
         };
+        let (target, _) = split_mut(prepared, shape.inverse_entries());
         // No program is in progress: its memory serves as the row.
         if inversion.advance(target, self.linear, budget) {
             self.prepare(phase + 1);

@@ -15,8 +15,8 @@
 //! rows*: a penalty c|v| on a violation v is a multiplier that stays within ±c, and a penalty ½ρv² adds 1/ρ to W_jj. Neither needs
 //! a variable. A row whose multiplier has reached ±c is *saturated*: it leaves the factor, and its part of Wλ moves into s⁰.
 
+use super::active_rows::{ActiveRows, Entry, MOST_ROWS, entries};
 use super::factor;
-use super::set::{Entry, MOST_ROWS, Set, entries};
 use crate::error::{Argument, Error, exact};
 use crate::scalar::Scalar;
 use crate::slices::split_mut;
@@ -122,7 +122,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
     pub(crate) fn multipliers<'r>(
         &'r self,
         work: &'r Work<'_, S>,
-        set: &'r Set<'_>,
+        set: &'r ActiveRows<'_>,
     ) -> impl Iterator<Item = (usize, S)> + 'r {
         let (free, saturated) = set.counts();
         let known = set.free.iter().zip(work.multipliers.iter()).take(free);

@@ -4,9 +4,9 @@
 //! s⁰ = M·w, the multipliers λ of the [`ActiveSet`], and u = L⁻ᵀ(w − D⁻¹Mᵀλ). M is stored column by column, because the product
 //! that every solve needs runs along columns.
 
+use super::active_rows::{ActiveRows, Entry};
 use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
 use super::factor;
-use super::set::{Entry, Set};
 use super::step::clip;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
@@ -34,7 +34,7 @@ pub struct Dense<'a, S> {
 #[derive(Debug)]
 pub struct DenseMemory<'m, S> {
     work: Work<'m, S>,
-    set: Set<'m>,
+    set: ActiveRows<'m>,
     variables: &'m mut [S],
 }
 
@@ -46,7 +46,7 @@ impl<'m, S: Scalar> DenseMemory<'m, S> {
 
     /// Words that a set of at most `capacity` rows needs.
     pub const fn words(capacity: usize) -> usize {
-        Set::len(capacity)
+        ActiveRows::len(capacity)
     }
 
     /// Cuts the memory; the first solve is cold.
@@ -76,7 +76,7 @@ impl<'m, S: Scalar> DenseMemory<'m, S> {
         let (variables, rest) = split_mut(numbers, variables);
         Ok(Self {
             work: Work::new(rows, capacity, rest),
-            set: Set::new(words),
+            set: ActiveRows::new(words),
             variables,
         })
     }

@@ -6,7 +6,7 @@
 
 use super::program::Qp;
 use crate::scalar::Scalar;
-use crate::slices::{copy, pieces, pieces_mut, split};
+use crate::slices::{copy, pieces, pieces_mut, split, split_mut};
 
 /// Inversion in progress: plain data; the caller keeps the matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,8 +55,9 @@ impl Inversion {
         self.advance(matrix, row, self.size)
     }
 
-    /// Computes K of every phase from the parameters, in one call; returns false if H + GᵀRG is not positive definite. `hessian`
-    /// is H; `row` has one entry per variable of a block.
+    /// Computes K and 1/R of every phase from the parameters, in one call; returns false if H + GᵀRG is not positive definite.
+    /// `hessian` is H; `row` has one entry per variable of a block; `inverses` has [`Shape::prepared_entries`](super::Shape::prepared_entries)
+    /// per phase.
     pub fn of_phases<S: Scalar>(
         qp: &Qp<'_, S>,
         hessian: &[S],
@@ -64,16 +65,35 @@ impl Inversion {
         inverses: &mut [S],
         row: &mut [S],
     ) -> bool {
-        let entries = qp.shape.inverse_entries();
-        let phases = pieces(params, qp.shape.phase_params());
-        phases
-            .zip(pieces_mut(inverses, entries))
-            .all(|(params, inverse)| {
-                let (weights, _) = split(params, qp.shape.rows());
-                qp.normal_matrix(hessian, weights, inverse);
-                Self::new(qp.shape.variables()).complete(inverse, row)
+        let shape = qp.shape;
+        let phases = params.len().checked_div(shape.phase_params());
+        // A slice for K alone would leave phases without an inverse.
+        if phases.is_none_or(|phases| phases * shape.prepared_entries() != inverses.len()) {
+            return false;
+        }
+        pieces(params, shape.phase_params())
+            .zip(pieces_mut(inverses, shape.prepared_entries()))
+            .all(|(params, prepared)| {
+                let inverse = prepare(qp, hessian, params, prepared);
+                Self::new(shape.variables()).complete(inverse, row)
             })
     }
+}
+
+/// Writes the data of one phase before the inversion: H + GᵀRG, which is returned, and 1/R.
+pub(crate) fn prepare<'m, S: Scalar>(
+    qp: &Qp<'_, S>,
+    hessian: &[S],
+    params: &[S],
+    prepared: &'m mut [S],
+) -> &'m mut [S] {
+    let (weights, _) = split(params, qp.shape.rows());
+    let (matrix, reciprocals) = split_mut(prepared, qp.shape.inverse_entries());
+    for (to, &weight) in reciprocals.iter_mut().zip(weights) {
+        *to = S::ONE / weight;
+    }
+    qp.normal_matrix(hessian, weights, matrix);
+    matrix
 }
 
 fn pivot<S: Scalar>(matrix: &mut [S], row: &mut [S], n: usize, k: usize) -> bool {

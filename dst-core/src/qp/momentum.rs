@@ -3,8 +3,9 @@
 //! State (w, x), θ = (a, β). J is the logarithm of ‖w − x⁺‖_∞/(a·ε_d), the gradient where no bound is active. Blocks, bounds and
 //! tolerance are those of ADMM, so the two solvers can be compared iteration by iteration.
 
+use super::kernels::apply;
 use super::program::{Instance, Shape, Tolerance};
-use super::step::{FLOOR, apply, clip, larger, logarithm};
+use super::step::{FLOOR, clip, larger, logarithm};
 use crate::error::{Argument, Error, exact};
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, pieces, pieces_mut, split, split_mut};

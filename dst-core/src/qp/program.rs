@@ -4,10 +4,11 @@
 //! of stages 0 … k, so C is block lower triangular; its columns are stored consecutively without the zeros above. A plant with
 //! equal, independent axes has several *blocks* that share H, C, R and K.
 
+use super::kernels::{add_fours, dot_fours};
 use super::step::larger;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
-use crate::slices::{add_scaled, copy, dot, pieces_mut, split, split_mut};
+use crate::slices::{copy, pieces_mut, split, split_mut};
 
 /// Sizes of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,10 @@ impl Shape {
     pub const fn inverse_entries(&self) -> usize {
         self.variables() * self.variables()
     }
+    /// Entries of the data that is prepared from R of one phase: K, then 1/R.
+    pub const fn prepared_entries(&self) -> usize {
+        self.inverse_entries() + self.rows()
+    }
     /// States of the iteration: z and y of all blocks.
     pub const fn states(&self) -> usize {
         2 * self.blocks * self.rows()
@@ -50,7 +55,7 @@ impl Shape {
     }
     /// Working memory of an iteration, in numbers.
     pub const fn scratch(&self) -> usize {
-        2 * (self.rows() + self.variables())
+        self.rows() + self.variables()
     }
 }
 
@@ -97,7 +102,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
         outputs.fill(S::ZERO);
         for ((zeros, column), &u) in self.columns().zip(u.iter()) {
             let (_, reached) = split_mut(outputs, zeros);
-            add_scaled(reached, u, column);
+            add_fours(reached, u, column);
         }
     }
 
@@ -110,7 +115,7 @@ impl<'a, S: Scalar> Qp<'a, S> {
             return;
         }
         for ((zeros, column), u) in self.columns().zip(u.iter_mut()) {
-            *u += dot(column, split(outputs, zeros).1);
+            *u += dot_fours(column, split(outputs, zeros).1);
         }
     }
 
@@ -171,10 +176,11 @@ impl<S: Scalar> Instance<'_, S> {
     }
 }
 
-/// Checks that lower ≤ upper for every pair of bounds, without NaN.
+/// Checks that lower ≤ upper for every pair of bounds, without NaN and without a bound at the wrong infinity.
 pub(crate) fn in_order<S: Scalar>(lower: &[S], upper: &[S]) -> Result<(), Error> {
     // Written so that a NaN fails.
-    if lower.iter().zip(upper).all(|(l, u)| l <= u) {
+    let allowed = |l: S, u: S| l <= u && l < S::INFINITY && u > -S::INFINITY;
+    if lower.iter().zip(upper).all(|(&l, &u)| allowed(l, u)) {
         Ok(())
     } else {
         Err(Error::Invalid(Argument::Bounds))

@@ -1,8 +1,8 @@
 //! Refinement of the multipliers of a solved program, by residuals that the caller computes from u.
 
+use super::active_rows::{ActiveRows, Entry};
 use super::active_set::{ActiveSet, Bounds, Work};
 use super::factor;
-use super::set::{Entry, Set};
 use crate::scalar::Scalar;
 use crate::slices::{dot, split_mut};
 
@@ -17,7 +17,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
     pub(crate) fn correct(
         &self,
         work: &mut Work<'_, S>,
-        set: &Set<'_>,
+        set: &ActiveRows<'_>,
         product: impl Fn(usize) -> S,
     ) -> usize {
         let (free, _) = set.counts();
@@ -49,7 +49,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
     pub(crate) fn corrections<'r>(
         &'r self,
         work: &'r Work<'_, S>,
-        set: &'r Set<'_>,
+        set: &'r ActiveRows<'_>,
     ) -> impl Iterator<Item = (usize, S)> + 'r {
         let (free, _) = set.counts();
         let known = set.free.iter().zip(work.target.iter()).take(free);
@@ -61,7 +61,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
     pub(crate) fn is_consistent(
         &self,
         work: &Work<'_, S>,
-        set: &Set<'_>,
+        set: &ActiveRows<'_>,
         bounds: Bounds<'_, S>,
         energy: S,
     ) -> bool {

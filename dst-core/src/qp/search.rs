@@ -2,9 +2,9 @@
 
 use core::cell::Cell;
 
+use super::active_rows::{ActiveRows, Entry, retain};
 use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
 use super::factor;
-use super::set::{Entry, Set, retain};
 use crate::scalar::Scalar;
 use crate::slices::{add_scaled, cells, combine, copy, less, pieces, split, split_mut};
 
@@ -29,7 +29,7 @@ const CANDIDATES: usize = 16;
 struct Search<'s, 'm, 'w, 'a, S> {
     constants: &'s ActiveSet<'a, S>,
     work: &'s mut Work<'m, S>,
-    set: &'s mut Set<'w>,
+    set: &'s mut ActiveRows<'w>,
     bounds: Bounds<'s, S>,
     /// Rows of the set that have a multiplier between their limits.
     free: usize,
@@ -83,7 +83,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
     pub(crate) fn solve(
         &self,
         work: &mut Work<'_, S>,
-        set: &mut Set<'_>,
+        set: &mut ActiveRows<'_>,
         bounds: Bounds<'_, S>,
         budget: usize,
         curvature: Option<Curvature<'_, S>>,

@@ -60,10 +60,10 @@ impl<S: Scalar> Program<S> {
         }
     }
 
-    /// K of every phase; `None` if H + GᵀRG is not positive definite.
+    /// K and 1/R of every phase; `None` if H + GᵀRG is not positive definite.
     pub fn inverses(&self, params: &[S]) -> Option<Vec<S>> {
         let phases = params.len() / self.shape.phase_params();
-        let mut inverses = vec![S::ZERO; phases * self.shape.inverse_entries()];
+        let mut inverses = vec![S::ZERO; phases * self.shape.prepared_entries()];
         let mut row = vec![S::ZERO; self.shape.variables()];
         Inversion::of_phases(&self.qp(), &self.hessian, params, &mut inverses, &mut row)
             .then_some(inverses)

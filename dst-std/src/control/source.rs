@@ -101,7 +101,11 @@ fn arrays<'a>(
             "R of a block, then the relaxation, phase after phase.",
             tuned.params.clone(),
         ),
-        ("INVERSES", "K, phase after phase.", tuned.inverses.clone()),
+        (
+            "INVERSES",
+            "K, then 1/R of a block, phase after phase.",
+            tuned.inverses.clone(),
+        ),
         (
             "A",
             "The plant: x+ = A x + B u, row by row.",
@@ -125,7 +129,7 @@ fn rust(
     } = program.shape;
     let mut text = format!(
         "//! Written by `dst control export`; do not edit.\n//! {note}.\n\n\
-         use dst_core::mpc::{{AdmmController, Shape, Tolerance}};\n\n\
+         use dst_core::mpc::AdmmController;\nuse dst_core::qp::{{Shape, Tolerance}};\n\n\
          /// The sizes.\npub const SHAPE: Shape = Shape {{\n    inputs: {inputs},\n    outputs: {outputs},\n    \
          stages: {stages},\n    blocks: {blocks},\n}};\n\n/// Numbers of memory that a `AdmmTick` takes.\n\
          pub const MEMORY: usize = {};\n\n",
@@ -172,7 +176,7 @@ fn c_header(
     let mut text = format!(
         "/* Written by `dst control export`; do not edit.\n * {note}. */\n#ifndef {upper}_H\n#define {upper}_H\n\n\
          #include \"dst_controller.h\"\n\n/* Numbers of memory, zero at first. */\n\
-         #define {upper}_MEMORY DST_CONTROLLER_MEMORY({inputs}, {outputs}, {stages}, {blocks})\n\
+         #define {upper}_MEMORY DST_ADMM_MEMORY({inputs}, {outputs}, {stages}, {blocks})\n\
          #define {upper}_STATES {}\n#define {upper}_INPUTS {inputs}\n#define {upper}_STAGES {stages}\n\
          #define {upper}_BLOCKS {blocks}\n",
         program.states
@@ -198,7 +202,7 @@ fn c_header(
     let _ = write!(
         text,
         "\nstatic const int {name}_switches[{count}] = {{ {} }};\n\n\
-         static const dst_controller {name} = {{\n    .inputs = {inputs}, .outputs = {outputs}, .stages = {stages}, \
+         static const dst_admm_controller {name} = {{\n    .inputs = {inputs}, .outputs = {outputs}, .stages = {stages}, \
          .blocks = {blocks},\n    .states = {}, .phases = {},\n    .switches = {name}_switches,\n",
         if switches.is_empty() {
             "0".to_owned()

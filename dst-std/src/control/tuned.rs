@@ -6,12 +6,12 @@ use dst_core::qp::Phases;
 
 use super::program::{Program, cast};
 
-/// R, α and K of every phase.
+/// R, α, K and 1/R of every phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuned<S> {
     /// R of a block, then α, phase after phase.
     pub params: Vec<S>,
-    /// K, phase after phase.
+    /// K, then 1/R, phase after phase.
     pub inverses: Vec<S>,
     /// Iterations at which the second, third … phase begins.
     pub switches: Vec<usize>,
@@ -45,7 +45,7 @@ impl<S: Scalar> Tuned<S> {
         }
     }
 
-    /// In another precision. K is rounded, not computed again: the device gets what the desktop had.
+    /// In another precision. K and 1/R are rounded, not computed again: the device gets what the desktop had.
     pub fn cast<T: Scalar>(&self) -> Tuned<T> {
         Tuned {
             params: cast(&self.params),

@@ -150,7 +150,7 @@ fn without_any_iteration_the_inputs_keep_their_bounds() {
 fn a_nan_iterate_is_not_a_stop() {
     let example = Example::<f64>::new();
     let params = example.params();
-    let inverses = vec![f64::NAN; 48];
+    let inverses = vec![f64::NAN; 84];
     let system = Admm::new(
         example.qp(),
         example.instance(),

@@ -413,7 +413,7 @@ impl<S: Scalar> WithInverse<'_, S> {
         let Program { shape, .. } = *self.program;
         let qp = Qp::new(shape, &self.program.outputs).unwrap();
         let mut inverses = self.inverses.borrow_mut();
-        inverses.resize(2 * shape.inverse_entries(), S::ZERO);
+        inverses.resize(2 * shape.prepared_entries(), S::ZERO);
         let mut row = vec![S::ZERO; shape.variables()];
         let hessian = &self.program.hessian;
         assert!(Inversion::of_phases(

@@ -298,7 +298,7 @@ pub(crate) fn admm<S: Scalar>(
 ) -> Result<GoldenRun<S>, String> {
     let shape = shape(program);
     let qp = Qp::new(shape, &program.columns).map_err(name)?;
-    let mut inverses = vec![S::ZERO; (switches.len() + 1) * shape.inverse_entries()];
+    let mut inverses = vec![S::ZERO; (switches.len() + 1) * shape.prepared_entries()];
     let mut row = [S::ZERO; STAGES];
     if !Inversion::of_phases(&qp, &program.hessian, knobs, &mut inverses, &mut row) {
         return Err("no-inverse".into());

@@ -36,14 +36,14 @@ impl Entry {
 
 /// Active set between two solves: plain numbers, without multipliers.
 #[derive(Debug)]
-pub(crate) struct Set<'m> {
+pub(crate) struct ActiveRows<'m> {
     /// Number of rows in the factor and of saturated rows.
     counts: &'m mut [u16],
     pub(super) free: &'m mut [u16],
     pub(super) saturated: &'m mut [u16],
 }
 
-impl<'m> Set<'m> {
+impl<'m> ActiveRows<'m> {
     /// Words for a capacity.
     pub(crate) const fn len(capacity: usize) -> usize {
         2 * capacity + 2
