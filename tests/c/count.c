@@ -54,24 +54,22 @@ static uint32_t bits(float value)
     return word.u;
 }
 
-/* The functions are passed as constants, so that the compiler sees them and the sizes of the controller. */
-static inline void run(const uint32_t *file, const char *name, const dst_controller *c, dst_controller_memory *memory)
+static inline void run(const uint32_t *file, const char *name, const dst_controller *c, float *numbers, uint16_t *words)
 {
     const uint32_t ticks = file[0], p_len = file[1], extra_len = file[2];
     const uint32_t *next = file + 3, begun = begin(), empty = end(begun);
-    float u[4];
-    dst_controller_reset(c, memory);
+    float u[4] = { 0, 0, 0, 0 };
     for (uint32_t k = 0; k < ticks; k++) {
         const uint32_t flag = *next++;
         const float *p = (const float *)next, *extra = p + p_len;
-        dst_outcome outcome;
+        dst_outcome outcome = { DST_CONTROLLER_SOLVED, 0 };
         uint32_t start, count;
         int refused;
         next += p_len + extra_len;
         if (flag & 1)
-            dst_controller_reset(c, memory);
+            dst_controller_reset(c, words);
         start = begin();
-        refused = dst_controller_tick(c, memory, p, extra_len > 0 ? extra : 0, BUDGET, u, &outcome);
+        refused = dst_controller_tick(c, numbers, words, p, extra_len > 0 ? extra : 0, BUDGET, u, &outcome);
         count = end(start);
         put(name);
         put_word(count - empty);
@@ -81,4 +79,25 @@ static inline void run(const uint32_t *file, const char *name, const dst_control
             put_word(bits(u[i]));
         put("\n");
     }
+}
+
+static safety_filter_memory safety_memory;
+static quadrotor_memory hover_memory;
+
+/* Two functions, so that the compiler sees the sizes of each controller. */
+static __attribute__((noinline)) void run_safety(void)
+{
+    run(safety_ticks, "safety_filter ", &safety_filter, safety_memory.numbers, safety_memory.words);
+}
+
+static __attribute__((noinline)) void run_hover(void)
+{
+    run(quadrotor_ticks, "quadrotor ", &quadrotor, hover_memory.numbers, hover_memory.words);
+}
+
+int main(void)
+{
+    run_safety();
+    run_hover();
+    return 0;
 }

@@ -43,6 +43,8 @@ enum Command {
         #[arg(long)]
         from_source: bool,
     },
+    /// Instructions per tick of the controllers on an emulated Cortex-M4F, in Rust and in C, with the error of every input.
+    CountTicks,
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
     /// The examples print what their headers say.
@@ -127,6 +129,9 @@ fn main() -> ExitCode {
                 .iter()
                 .filter(|machine| target.as_deref().is_none_or(|t| t == machine.target));
             suite::each(chosen.map(|m| (m.core, || jobs::cross::run(&cargo, m, options))))
+        }
+        Command::CountTicks => {
+            suite::each([("instructions per tick", || jobs::cross::counts::run(&cargo))])
         }
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
         Command::Examples => suite::each([("examples", || jobs::examples::run(&cargo))]),

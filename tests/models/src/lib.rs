@@ -2,6 +2,7 @@
 
 #![no_std]
 
+pub mod active_set;
 pub mod airframe;
 pub mod checks;
 mod close;

@@ -132,7 +132,7 @@ pub(crate) fn compile_fast(
         .args(machine.flags)
         .args(["-ffunction-sections", "-fdata-sections"])
         .args(defines)
-        .args(["-I", "firmware", "-I", "controllers", "-I", CONTROLLER])
+        .args(["-I", "firmware", "-I", "active_set", "-I", CONTROLLER])
         .arg(format!("{name}.c"))
         .arg(format!("firmware/{start}.c"))
         .args(["-nostartfiles", "-T", &format!("firmware/{start}.ld")])

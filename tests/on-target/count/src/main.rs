@@ -9,7 +9,7 @@
 use board::{Once, timer, write_words};
 use dst_core::mpc::{Controller, Tick};
 use dst_core::qp::Status;
-use dst_models::controllers::{quadrotor, safety_filter};
+use dst_models::active_set::{quadrotor, safety_filter};
 
 board::entry!(main);
 
