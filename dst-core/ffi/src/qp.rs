@@ -162,8 +162,12 @@ pub(crate) unsafe fn solve<S: Scalar>(
         optional(program.hessian)?;
         let (n, m) = (program.variables, program.rows);
         let known = constants_len(&program);
-        let (count, word_count) = (numbers_len(&program), DenseMemory::<S>::words(program.capacity));
-        if constants_len_given < known || numbers_len_given < count || words_len_given < word_count {
+        let (count, word_count) = (
+            numbers_len(&program),
+            DenseMemory::<S>::words(program.capacity),
+        );
+        if constants_len_given < known || numbers_len_given < count || words_len_given < word_count
+        {
             return Err(dst_status::DST_ERROR_WORKSPACE_TOO_SMALL);
         }
         let outputs = [

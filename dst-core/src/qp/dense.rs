@@ -189,7 +189,11 @@ impl<'a, S: Scalar> Dense<'a, S> {
         tolerance: S,
         memory: &'a [S],
     ) -> Result<Self, Error> {
-        exact(Argument::Memory, Self::numbers(variables, rows), memory.len())?;
+        exact(
+            Argument::Memory,
+            Self::numbers(variables, rows),
+            memory.len(),
+        )?;
         let (factor, rest) = split(memory, factor::packed_len(variables));
         let (inverse, rest) = split(rest, variables);
         let (columns, rest) = split(rest, rows * variables);

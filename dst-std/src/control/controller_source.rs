@@ -54,11 +54,23 @@ fn tables(controller: &Controller<'_, f32>, plant: (&[f32], &[f32])) -> Vec<Tabl
     vec![
         table("GRAM", "W, row by row.", set.gram),
         table("SCALE", "1/√W_jj.", set.scale),
-        table("CAPS", "Weights of the ℓ1 penalties of one stage.", set.caps),
-        table("LIFTS", "1/ρ of the quadratic penalties of one stage.", set.lifts),
+        table(
+            "CAPS",
+            "Weights of the ℓ1 penalties of one stage.",
+            set.caps,
+        ),
+        table(
+            "LIFTS",
+            "1/ρ of the quadratic penalties of one stage.",
+            set.lifts,
+        ),
         table("LOWER", "Lower bounds of one stage.", controller.lower),
         table("UPPER", "Upper bounds of one stage.", controller.upper),
-        table("MAP", "Map from the parameter to s⁰, column by column.", map),
+        table(
+            "MAP",
+            "Map from the parameter to s⁰, column by column.",
+            map,
+        ),
         table("ROLL_A", "A of the roll-out, row by row.", roll.a),
         table("ROLL_B", "B of the roll-out, row by row.", roll.b),
         table("FEEDBACK", "Feedback of the roll-out.", roll.feedback),
