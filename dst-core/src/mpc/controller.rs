@@ -245,13 +245,26 @@ impl<'a, S: Scalar> Controller<'a, S> {
             all.operations += self.respond(work.start, p, extra, state);
             let mut set = Set::new(words);
             set.shift(self.lower.len());
-            let outcome = self.set.solve(work, &mut set, bounds, budget);
+            let outcome = self.set.solve(work, &mut set, bounds, budget, None);
             self.read(inputs, work.rows, bounds);
             all.steps += outcome.steps;
             all.operations += outcome.operations;
             all.status = worse(all.status, outcome.status);
         }
         Ok(all)
+    }
+
+    /// Soft rows that the last tick left beyond their bounds: block, stage, and row of the stage.
+    pub fn softened<'r>(
+        &'r self,
+        memory: &'r Tick<'_, S>,
+    ) -> impl Iterator<Item = (usize, usize, usize)> + 'r {
+        let kinds = self.lower.len().max(1);
+        let sets = pieces(memory.words, Set::len(self.capacity)).enumerate();
+        sets.flat_map(move |(block, words)| {
+            let rows = self.set.softened(words);
+            rows.map(move |row| (block, row / kinds, row % kinds))
+        })
     }
 
     /// Computes s⁰; returns the number of operations.

@@ -10,8 +10,17 @@ use crate::slices::{add_scaled, cells, combine, copy, less, pieces, split, split
 
 /// Pivot that counts as zero, relative to W_jj, in machine epsilons.
 const SINGULAR: f64 = 16.0;
+/// Rounding of a pivot that is usual, relative to the largest that is possible.
+const TYPICAL: f64 = 0.0625;
+/// Pivot that counts as zero if it was computed as a sum of squares, in units of the square of its rounding.
+const RESOLVED: f64 = 65536.0;
+/// Pivot that may be rounding, relative to W_jj.
+const SUSPECT: f64 = 1e-2;
 /// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
-const PROOF: f64 = 8.0;
+const PROOF: f64 = 1.0;
+
+/// Writes Wy of a direction y over the rows of these entries, and returns yᵀWy, by a way that does not cancel: a sum of squares.
+pub(super) type Curvature<'s, S> = &'s dyn Fn(&[u16], &[S], &mut [S]) -> S;
 
 /// Violated rows that a pass over all rows remembers.
 const CANDIDATES: usize = 16;
@@ -34,6 +43,11 @@ struct Search<'s, 'm, 'w, 'a, S> {
     /// True if s is not that of the multipliers.
     stale: bool,
     tolerance: S,
+    /// True if the multipliers cancel each other: the rows of the set are nearly dependent.
+    narrow: bool,
+    /// Pivot of the last row that was found dependent, at least the rounding of it.
+    pivot: S,
+    curvature: Option<Curvature<'s, S>>,
     /// Violation that the rounding of Wλ explains, in units of 1/scale.
     noise: S,
     /// Violated rows that are not in the set.
@@ -64,13 +78,15 @@ struct Violation<S> {
 }
 
 impl<S: Scalar> ActiveSet<'_, S> {
-    /// Solves from s⁰ in `work.start` and the set of the last solve. Afterwards `work.rows` is s.
+    /// Solves from s⁰ in `work.start` and the set of the last solve. Afterwards `work.rows` is s. `curvature` resolves pivots that W
+    /// alone cannot tell from zero.
     pub(crate) fn solve(
         &self,
         work: &mut Work<'_, S>,
         set: &mut Set<'_>,
         bounds: Bounds<'_, S>,
         budget: usize,
+        curvature: Option<Curvature<'_, S>>,
     ) -> Outcome {
         let (free, saturated) = set.counts();
         let mut search = Search {
@@ -85,6 +101,9 @@ impl<S: Scalar> ActiveSet<'_, S> {
             plain: true,
             stale: true,
             tolerance: self.tolerance.max(S::from_f64(8.0) * S::EPSILON),
+            narrow: false,
+            pivot: S::ZERO,
+            curvature,
             noise: S::ZERO,
             candidates: [0; CANDIDATES],
             known: 0,
@@ -255,13 +274,73 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         let work = &mut *self.work;
         let pivot = factor::append(work.packed, work.inverse, k, values, diagonal, least);
         self.operations += k * (k + 3) / 2;
-        if pivot > least {
-            self.factored += 1;
-            self.substitute(k);
-            true
-        } else {
-            false
+        // Rounding of W changes the pivot by up to ε·(Σ|y_i|√W_ii)², where y is the null direction. That may be much more than
+        // ε·W_kk: a short row that is a sum of long ones, or a set that is nearly dependent. y costs a substitution, so it is
+        // computed only if the pivot is small or the multipliers cancel each other.
+        if pivot > S::from_f64(SUSPECT) * diagonal && !self.narrow {
+            return self.accept(k);
         }
+        let sum = self.null_norm(k);
+        let noise = S::EPSILON * sum * sum;
+        let singular = S::from_f64(SINGULAR) * noise;
+        if pivot > least && pivot > singular {
+            return self.accept(k);
+        }
+        let Some(curvature) = self.curvature else {
+            self.pivot = pivot.abs().max(S::from_f64(TYPICAL) * noise);
+            return false;
+        };
+        // y has the errors of the factor; what they leave of Wy shows how to mend it. Then yᵀWy is a sum of squares of numbers that
+        // are exact to ε·sum.
+        let (entries, _) = split(self.set.free, k + 1);
+        let work = &mut *self.work;
+        curvature(entries, work.target, work.forward);
+        for i in 0..k {
+            let (done, rest) = split_mut(work.forward, i);
+            if let Some(to) = rest.first_mut() {
+                *to = less(*to, factor::row(work.packed, i), done);
+            }
+        }
+        for (to, &inverse) in work.forward.iter_mut().zip(work.inverse.iter()).take(k) {
+            *to *= inverse;
+        }
+        factor::back(work.packed, work.forward, k);
+        for (y, &error) in work.target.iter_mut().zip(work.forward.iter()).take(k) {
+            *y -= error;
+        }
+        let pivot = curvature(entries, work.target, work.forward);
+        self.operations += 2 * k * k;
+        self.substitute(0);
+        let noise = S::EPSILON * noise;
+        self.pivot = pivot.max(noise);
+        if pivot <= S::from_f64(RESOLVED) * noise {
+            return false;
+        }
+        if let Some(inverse) = self.work.inverse.get_mut(k) {
+            *inverse = S::ONE / pivot;
+        }
+        self.accept(k)
+    }
+
+    /// Makes row k part of the factor.
+    fn accept(&mut self, k: usize) -> bool {
+        self.factored += 1;
+        self.substitute(k);
+        true
+    }
+
+    /// Σ|y_i|√W_ii of the null direction y of row k, which ends with 1. Writes y to `target`.
+    fn null_norm(&mut self, k: usize) -> S {
+        self.null_direction(k, true);
+        let m = self.constants.scale.len();
+        let known = self.set.free.iter().zip(self.work.target.iter());
+        let mut sum = S::ZERO;
+        for (&entry, y) in known.take(k + 1) {
+            let row = Entry(entry).row();
+            let at = |values: &[S], i: usize| values.get(i).copied().unwrap_or_default();
+            sum += y.abs() * at(self.constants.gram, row * (m + 1)) * at(self.constants.scale, row);
+        }
+        sum
     }
 
     /// L⁻¹(s⁰ − b), from this row on.
@@ -339,6 +418,9 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// False if the deadline came first.
     fn restore(&mut self) -> bool {
         while self.free > 0 {
+            if self.steps >= self.budget {
+                return false;
+            }
             while self.factored < self.free {
                 if !self.append() {
                     self.take_out(self.factored);
@@ -366,9 +448,6 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             if !changed {
                 break;
             }
-            if self.steps >= self.budget {
-                return false;
-            }
         }
         let Work {
             target,
@@ -383,8 +462,9 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// An error is a status that a factor built anew might change.
     fn ascend(&mut self) -> Result<Status, Status> {
         loop {
-            let norm = self.norm();
+            let (norm, square) = self.sizes();
             self.noise = self.tolerance * norm;
+            self.narrow = S::from_f64(SUSPECT) * norm * norm > square;
             let mut worst = self.worst_candidate();
             if let Ok(None) = worst {
                 self.evaluate();
@@ -420,12 +500,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
 
     /// Solved, or softened.
     fn solved(&self) -> Status {
-        let lifts = self.constants.lifts;
-        let lifted = |&entry: &u16| {
-            let kind = Entry(entry).row().checked_rem(lifts.len());
-            kind.and_then(|k| lifts.get(k))
-                .is_some_and(|&l| l > S::ZERO)
-        };
+        let lifted = |&entry: &u16| self.constants.is_lifted(Entry(entry).row());
         let softened = self.saturated > 0 || self.set.free.iter().take(self.free).any(lifted);
         if softened {
             Status::Softened
@@ -434,19 +509,21 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         }
     }
 
-    /// Σ|λ_i|√W_ii, the size of what is summed.
-    fn norm(&self) -> S {
+    /// Σ|λ_i|√W_ii, the size of what is summed, and ‖u − u⁰‖_P² = λᵀ(s⁰ − s), without saturated rows: the rows of the set are at
+    /// their bounds.
+    fn sizes(&self) -> (S, S) {
         let m = self.constants.scale.len();
-        let mut norm = S::ZERO;
-        let known = self.set.free.iter().zip(self.work.multipliers.iter());
-        for (&entry, value) in known.take(self.free) {
+        let (mut norm, mut square) = (S::ZERO, S::ZERO);
+        let known = self.work.multipliers.iter().zip(self.work.bounds.iter());
+        let known = self.set.free.iter().zip(known);
+        for (&entry, (&value, &bound)) in known.take(self.free) {
             let row = Entry(entry).row();
-            let diagonal = self.constants.gram.get(row * (m + 1));
-            let scale = self.constants.scale.get(row).copied();
-            let diagonal = diagonal.copied().unwrap_or_default();
-            norm += value.abs() * diagonal * scale.unwrap_or_default();
+            let at = |values: &[S], i: usize| values.get(i).copied().unwrap_or_default();
+            let diagonal = at(self.constants.gram, row * (m + 1));
+            norm += value.abs() * diagonal * at(self.constants.scale, row);
+            square += value * (at(self.work.start, row) - bound);
         }
-        norm
+        (norm, square)
     }
 
     /// Computes s = s⁰ − Wλ.
@@ -643,6 +720,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let last = self.free - 1;
             let singular = self.factored < self.free && !self.append();
             if singular {
+                self.steps += 1;
                 let upward = worst.returning.is_none() == worst.entry.is_upper();
                 self.null_direction(last, upward);
             } else {
@@ -687,7 +765,6 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             *to = sign;
         }
         self.operations += last * (last + 1) / 2;
-        self.steps += 1;
     }
 
     /// First row whose multiplier reaches its limit on the way to `target`, or in its direction, and the length of the step.
@@ -739,17 +816,18 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and
     /// a distant point satisfies it.
     fn no_way(&mut self, worst: Violation<S>) -> Result<Status, Status> {
-        // ‖u − u⁰‖_P² = λᵀ(s⁰ − s); all rows but the new one are at their bounds.
         self.free -= 1;
-        let mut square = S::ZERO;
-        let known = self.work.multipliers.iter().zip(self.work.bounds.iter());
-        let known = self.set.free.iter().zip(known);
-        for (&entry, (&value, &bound)) in known.take(self.free) {
-            let start = self.work.start.get(Entry(entry).row());
-            square += value * (start.copied().unwrap_or_default() - bound);
-        }
-        let least = S::from_f64(PROOF * PROOF * SINGULAR) * S::EPSILON;
-        let status = if worst.amount * worst.amount > least * square {
+        let (_, square) = self.sizes();
+        let m = self.constants.scale.len();
+        let row = worst.entry.row();
+        let diagonal = self
+            .constants
+            .gram
+            .get(row * (m + 1))
+            .copied()
+            .unwrap_or_default();
+        let least = S::from_f64(PROOF * PROOF) * self.pivot;
+        let status = if worst.amount * worst.amount * diagonal > least * square {
             Status::Infeasible
         } else {
             Status::Late

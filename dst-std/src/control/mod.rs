@@ -13,21 +13,22 @@
 //!
 //! ```
 //! use dst_core::mpc::AdmmTick;
-//! use dst_std::control::{Model, TuningOptions, SWITCHES, recipe};
+//! use dst_std::control::{Limits, Model, StateBound, TuningOptions, SWITCHES, recipe};
 //! use dst_std::progress::Progress;
 //!
 //! // A motor: x⁺ = Ax + Bu, position and speed. |u| ≤ 1, |speed| ≤ 0.6.
 //! let model = Model {
 //!     a: vec![vec![1.0, 0.05], vec![0.0, 0.9]],
 //!     b: vec![vec![0.002], vec![0.08]],
-//!     q: vec![20.0, 1.0],
-//!     r: vec![0.1],
-//!     inputs: vec![(-1.0, 1.0)],
-//!     states: vec![(1, -0.6, 0.6)],
-//!     start: vec![1.0, 0.6], // ticks start anywhere within
+//!     q: vec![20.0, 1.0].into(),
+//!     r: vec![0.1].into(),
+//!     inputs: vec![Limits::between(-1.0, 1.0)],
+//!     states: vec![StateBound::from((1, -0.6, 0.6))],
+//!     start: vec![1.0, 0.6].into(), // ticks start anywhere within
 //!     horizon: 12,
-//!     primal_tolerance: 1e-3,
-//!     dual_tolerance: 1e-2,
+//!     primal_tolerance: Some(1e-3),
+//!     dual_tolerance: Some(1e-2),
+//!     ..Model::default()
 //! };
 //! let program = model.program()?;
 //! // Ticks to tune on, and further ones to choose by. More of both than here, and more steps.
@@ -55,8 +56,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod active_program;
+mod admm_program;
 pub mod baselines;
 mod closed_loop;
+mod condense;
 mod controller_source;
 pub mod export;
 mod gradient;
@@ -68,6 +72,8 @@ pub mod plants;
 mod pool;
 mod program;
 mod recipe;
+mod recorded;
+mod riccati;
 mod score;
 mod source;
 mod streams;
@@ -75,15 +81,20 @@ mod tail_phase;
 mod tuned;
 mod tuning;
 
+pub use active_program::{ActiveProgram, RollOutData};
 pub use closed_loop::{LoopTrace, closed_loops};
 pub use controller_source::controller_source;
 pub use gradient::{Differentiated, differentiate, unrolled};
 pub use gradient_free::{Searched, tune_without_gradient};
 pub use knobset::Knobset;
-pub use model::{Model, ModelError};
+pub use model::{
+    Limits, Model, ModelError, Names, OutputBound, Penalty, Reference, Softness, Start, StateBound,
+    Terminal, Weight,
+};
 pub use pool::Pool;
 pub use program::Program;
 pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
+pub use recorded::{RecordedTick, Recording};
 pub use score::{Score, iterations, solve, solve_exactly};
 pub use streams::Stream;
 pub use tuned::Tuned;

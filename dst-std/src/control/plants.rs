@@ -9,7 +9,8 @@
 
 use dst_core::qp::{Shape, Tolerance};
 
-use super::model::{Model, ModelError};
+use super::active_program::{ActiveProgram, RollOutData};
+use super::model::{Limits, Model, ModelError};
 use super::program::Program;
 use crate::random::{bits, uniform};
 
@@ -18,8 +19,10 @@ use crate::random::{bits, uniform};
 pub struct Plant {
     /// One word.
     pub name: &'static str,
-    /// Its program.
+    /// Its program for ADMM.
     pub program: Program<f64>,
+    /// Its program for the active set.
+    pub active: ActiveProgram<f64>,
     /// A: x⁺ = Ax + Bu, of one block, row by row.
     pub a: Vec<f64>,
     /// B, row by row.
@@ -100,14 +103,14 @@ pub fn quadrotor_model() -> Model {
     Model {
         a: CRAZYFLIE_A.iter().map(|row| row.to_vec()).collect(),
         b: CRAZYFLIE_B.iter().map(|row| row.to_vec()).collect(),
-        q: CRAZYFLIE_Q.to_vec(),
-        r: CRAZYFLIE_R.to_vec(),
-        inputs: vec![(-0.5, 0.5); 4],
-        states: Vec::new(),
-        start: vec![1.0, 1.0, 1.0, 0.3, 0.3, 0.3, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+        q: CRAZYFLIE_Q.to_vec().into(),
+        r: CRAZYFLIE_R.to_vec().into(),
+        inputs: vec![Limits::between(-0.5, 0.5); 4],
+        start: vec![1.0, 1.0, 1.0, 0.3, 0.3, 0.3, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0].into(),
         horizon: 9,
-        primal_tolerance: 1e-3,
-        dual_tolerance: 0.04,
+        primal_tolerance: Some(1e-3),
+        dual_tolerance: Some(0.04),
+        ..Model::default()
     }
 }
 
@@ -121,6 +124,7 @@ pub fn quadrotor() -> Result<Plant, ModelError> {
     Ok(Plant {
         name: "quadrotor",
         program: quadrotor_model().program()?,
+        active: quadrotor_model().active_program()?,
         a: CRAZYFLIE_A.as_flattened().to_vec(),
         b: CRAZYFLIE_B.as_flattened().to_vec(),
         kinds: &[("inputs", 4)],
@@ -223,11 +227,53 @@ pub fn safety_filter() -> Plant {
     };
     Plant {
         name: "safety filter",
+        active: safety_filter_active(&program),
         program,
         a: vec![1.0, H, 0.0, 1.0],
         b: vec![0.5 * H * H, H],
         kinds: &[("inputs", 1), ("positions", 1), ("velocities", 1)],
         draw: safety_tick,
+    }
+}
+
+/// The same for the active set: P = 2·EFFORT·I, so W = A·Aᵀ/(2·EFFORT) and the unconstrained solution is the nominal one.
+fn safety_filter_active(program: &Program<f64>) -> ActiveProgram<f64> {
+    let (kinds, stages) = (3, STAGES);
+    // The rows of the program are the inputs of all stages, then the outputs; here they are ordered stage by stage.
+    let rows = program.constraint_rows();
+    let row = |j: usize| match (j / kinds, j % kinds) {
+        (stage, 0) => &rows[stage],
+        (stage, kind) => &rows[stages + 2 * stage + kind - 1],
+    };
+    let m = kinds * stages;
+    let entry = |i: usize, j: usize| {
+        let products = row(i).iter().zip(row(j)).map(|(a, b)| a * b);
+        products.sum::<f64>() / (2.0 * EFFORT)
+    };
+    let gram: Vec<f64> = (0..m * m).map(|k| entry(k / m, k % m)).collect();
+    ActiveProgram {
+        inputs: 1,
+        parameters: 2,
+        stages,
+        blocks: AXES,
+        kinds,
+        scale: (0..m).map(|j| 1.0 / gram[j * m + j].sqrt()).collect(),
+        gram,
+        caps: Vec::new(),
+        lifts: Vec::new(),
+        lower: program.lower.clone(),
+        upper: program.upper.clone(),
+        // The rows depend on the nominal inputs, and a map from state and nominal inputs would have 27 × 11 entries.
+        response: Vec::new(),
+        roll_out: Some(RollOutData {
+            a: vec![1.0, H, 0.0, 1.0],
+            b: vec![0.5 * H * H, H],
+            feedback: Vec::new(),
+            outputs: vec![1.0, 0.0, 0.0, 1.0],
+            feed: vec![0.5 / EFFORT],
+        }),
+        names: ["input", "position", "velocity"].map(str::to_owned).into(),
+        soft: Vec::new(),
     }
 }
 
@@ -237,14 +283,14 @@ pub fn axis_model() -> Model {
     Model {
         a: vec![vec![1.0, H], vec![0.0, 1.0]],
         b: vec![vec![0.5 * H * H], vec![H]],
-        q: vec![50.0, 5.0],
-        r: vec![1.0],
-        inputs: vec![(-ACCELERATION, ACCELERATION)],
-        states: Vec::new(),
-        start: vec![1.0, 1.0],
+        q: vec![50.0, 5.0].into(),
+        r: vec![1.0].into(),
+        inputs: vec![Limits::between(-ACCELERATION, ACCELERATION)],
+        start: vec![1.0, 1.0].into(),
         horizon: 20,
-        primal_tolerance: 1e-3,
-        dual_tolerance: 1e-3,
+        primal_tolerance: Some(1e-3),
+        dual_tolerance: Some(1e-3),
+        ..Model::default()
     }
 }
 

@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn no_bound_is_a_number_too() {
         let mut model = crate::control::plants::axis_model();
-        model.inputs = vec![(-1e300, f64::INFINITY)];
+        model.inputs = vec![crate::control::Limits::between(-1e300, f64::INFINITY)];
         let program = model.program().unwrap();
         let base = program.jacobi().unwrap();
         let knobs = crate::control::Knobset::each_stage(&program, base, &[1], &[]);

@@ -1,0 +1,126 @@
+//! Reading of a model file: JSON, field by field, so that a refusal names the field.
+//!
+//! A key that begins with `//` is a comment, at any depth.
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{Model, ModelError, Start};
+
+/// All fields, in the order of the template.
+const FIELDS: &str = "a, b, q, r, terminal, references, inputs, rates, states, outputs, noise, disturbance, start, horizon, \
+    primal_tolerance, dual_tolerance, names";
+
+impl Model {
+    /// Reads a model from JSON; the error is one sentence.
+    pub fn from_json(text: &str) -> Result<Self, ModelError> {
+        let map: Map<String, Value> =
+            serde_json::from_str(text).map_err(|e| ModelError::new(format!("not a model: {e}")))?;
+        Self::try_from(map)
+    }
+
+    /// Reads a model from a file, and the file of starting states if it names one. The error does not name the model file.
+    pub fn read(path: &Path) -> Result<Self, ModelError> {
+        let content = |path: &Path| std::fs::read_to_string(path);
+        let text = content(path).map_err(|e| ModelError::new(e.to_string()))?;
+        let mut model = Self::from_json(&text)?;
+        if let Start::File { file, states } = &mut model.start {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let text = content(&folder.join(&*file));
+            let text = text.map_err(|e| ModelError::new(format!("start: {file}: {e}")))?;
+            *states = table(file, &text)?;
+        }
+        Ok(model)
+    }
+}
+
+/// Rows of numbers, separated by commas or blanks; empty lines and lines that begin with # are skipped.
+fn table(name: &str, text: &str) -> Result<Vec<Vec<f64>>, ModelError> {
+    let lines = text.lines().map(str::trim).enumerate();
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let row = |(i, line): (usize, &str)| {
+        let words = line.split([',', ';', ' ', '\t']).map(str::trim);
+        let words = words.filter(|word| !word.is_empty());
+        let numbers: Result<Vec<f64>, _> = words.map(str::parse).collect();
+        numbers.map_err(|_| {
+            ModelError::new(format!(
+                "start: line {} of {name} must be numbers separated by commas",
+                i + 1
+            ))
+        })
+    };
+    lines.map(row).collect()
+}
+
+fn without_comments(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|key, _| !key.starts_with("//"));
+            map.values_mut().for_each(without_comments);
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(without_comments),
+        _ => {}
+    }
+}
+
+/// Fields that are not read yet.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn optional<T: DeserializeOwned + Default>(&mut self, name: &str) -> Result<T, ModelError> {
+        let Some(value) = self.0.remove(name) else {
+            return Ok(T::default());
+        };
+        let found = serde_json::from_value(value);
+        found.map_err(|e| ModelError::new(format!("not a model: {name}: {e}")))
+    }
+
+    fn required<T: DeserializeOwned + Default>(&mut self, name: &str) -> Result<T, ModelError> {
+        match self.0.contains_key(name) {
+            true => self.optional(name),
+            false => Err(ModelError::new(format!(
+                "not a model: {name} is missing; `dst control template` prints an example"
+            ))),
+        }
+    }
+}
+
+impl TryFrom<Map<String, Value>> for Model {
+    type Error = ModelError;
+
+    fn try_from(map: Map<String, Value>) -> Result<Self, ModelError> {
+        let mut value = Value::Object(map);
+        without_comments(&mut value);
+        let mut fields = match value {
+            Value::Object(map) => Fields(map),
+            _ => Fields(Map::new()),
+        };
+        let model = Self {
+            a: fields.required("a")?,
+            b: fields.required("b")?,
+            q: fields.required("q")?,
+            r: fields.required("r")?,
+            terminal: fields.optional("terminal")?,
+            references: fields.optional("references")?,
+            inputs: fields.required("inputs")?,
+            rates: fields.optional("rates")?,
+            states: fields.optional("states")?,
+            outputs: fields.optional("outputs")?,
+            noise: fields.optional("noise")?,
+            disturbance: fields.optional("disturbance")?,
+            start: fields.required("start")?,
+            horizon: fields.required("horizon")?,
+            primal_tolerance: fields.optional("primal_tolerance")?,
+            dual_tolerance: fields.optional("dual_tolerance")?,
+            names: fields.optional("names")?,
+        };
+        match fields.0.keys().next() {
+            None => Ok(model),
+            Some(name) => Err(ModelError::new(format!(
+                "not a model: \"{name}\" is not one of the fields {FIELDS}"
+            ))),
+        }
+    }
+}
