@@ -85,7 +85,11 @@ fn recorded_ticks_are_solved() {
             mean(&operations),
             operations.iter().max().unwrap()
         );
-        let limit = if plant.name == "quadrotor" { 1e-5 } else { 1e-4 };
+        let limit = if plant.name == "quadrotor" {
+            1e-5
+        } else {
+            1e-4
+        };
         assert!(p99 <= limit, "{}: {p99:e}", plant.name);
     }
 }

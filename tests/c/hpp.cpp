@@ -484,11 +484,11 @@ template <class T> void quadratic_program()
     program.reset();
     auto late = program.solve(q, lower, upper, 0);
     CHECK(late && late->status == DST_QP_LATE);
-    // A soft sum: the weight 1/2 moves u0 by 1/2.
-    const T caps[3] = { T(INFINITY), T(INFINITY), T(0.5) }, wide[3] = { 5, 5, 1 }, below[3] = { -5, -5, -10 };
+    // A soft sum: the weight 1/4 moves u0 by 1/4.
+    const T caps[3] = { T(INFINITY), T(INFINITY), T(0.25) }, wide[3] = { 5, 5, 1 }, below[3] = { -5, -5, -10 };
     dst::qp<T, 2, 3> soft(hessian, matrix, caps);
     auto softened = soft.solve(q, below, wide);
-    CHECK(softened && softened->status == DST_QP_SOFTENED && std::abs(softened->u[0] - T(2.5)) < 1e-6);
+    CHECK(softened && softened->status == DST_QP_SOFTENED && std::abs(softened->u[0] - T(2.75)) < 1e-6);
     // Misuse.
     CHECK(program.solve({ 1 }, lower, upper).status() == DST_ERROR_SIZE);
     dst::qp<T, 2, 3> flat({ 1, 0, 0, 0 }, matrix);
