@@ -468,6 +468,34 @@ void errors()
 #endif
 }
 
+// min (u0 - 3)^2/2 + (u1 + 1)^2/2 with 0 <= u <= 2, and u0 + u1 <= 1 or not.
+template <class T> void quadratic_program()
+{
+    const T hessian[4] = { 1, 0, 0, 1 }, matrix[6] = { 1, 0, 0, 1, 1, 1 };
+    const T q[2] = { -3, 1 }, lower[3] = { 0, 0, -10 };
+    T upper[3] = { 2, 2, 10 };
+    dst::qp<T, 2, 3> program(hessian, matrix);
+    CHECK(program.status() == DST_OK);
+    auto free = program.solve(q, lower, upper);
+    CHECK(free && free->status == DST_QP_SOLVED && free->u[0] == 2 && free->u[1] == 0);
+    upper[2] = 1;
+    auto bound = program.solve(q, lower, upper);
+    CHECK(bound && bound->status == DST_QP_SOLVED && std::abs(bound->u[0] - 1) < 1e-6 && bound->u[1] == 0);
+    program.reset();
+    auto late = program.solve(q, lower, upper, 0);
+    CHECK(late && late->status == DST_QP_LATE);
+    // A soft sum: the weight 1/4 moves u0 by 1/4.
+    const T caps[3] = { T(INFINITY), T(INFINITY), T(0.25) }, wide[3] = { 5, 5, 1 }, below[3] = { -5, -5, -10 };
+    dst::qp<T, 2, 3> soft(hessian, matrix, caps);
+    auto softened = soft.solve(q, below, wide);
+    CHECK(softened && softened->status == DST_QP_SOFTENED && std::abs(softened->u[0] - T(2.75)) < 1e-6);
+    // Misuse.
+    CHECK(program.solve({ 1 }, lower, upper).status() == DST_ERROR_SIZE);
+    dst::qp<T, 2, 3> flat({ 1, 0, 0, 0 }, matrix);
+    CHECK(flat.status() == DST_ERROR_PROGRAM && flat.solve(q, lower, upper).status() == DST_ERROR_PROGRAM);
+    CHECK((dst::qp<T, 2, 2>(hessian, matrix).status() == DST_ERROR_SIZE));
+}
+
 } // namespace
 
 int main()
@@ -481,5 +509,7 @@ int main()
     captured_constants();
     hand_written();
     errors();
+    quadratic_program<float>();
+    quadratic_program<double>();
     return summary("dst.hpp");
 }

@@ -39,12 +39,12 @@ static unsigned next_random(void)
 /* Every status has its own message, and so does an invalid one. */
 static void messages(void)
 {
-    for (int status = -1; status <= DST_ERROR_COORDINATE + 1; status++) {
+    for (int status = -1; status <= DST_ERROR_PROGRAM + 1; status++) {
         const char *text = dst_status_message(status);
         CHECK(text != NULL && strlen(text) > 1);
         for (int other = 0; other < status; other++)
             CHECK((strcmp(text, dst_status_message(other)) == 0)
-                  == (status > DST_ERROR_COORDINATE && other > DST_ERROR_COORDINATE));
+                  == (status > DST_ERROR_PROGRAM && other > DST_ERROR_PROGRAM));
     }
     CHECK(strcmp(dst_status_message(DST_OK), "ok") == 0);
     CHECK(strcmp(dst_status_message(INT32_MAX), dst_status_message(-1)) == 0);

@@ -47,6 +47,9 @@
  * ONLINE ADAPTATION: dst_ola (Adam with an adapted learning rate) and dst_window (the same with the exact sensitivity
  * of each window).
  *
+ * QUADRATIC PROGRAMS min u'Pu/2 + q'u with lower <= Au <= upper: dst_qp_prepare once, then dst_qp_solve for every q, lower and
+ * upper, by a dual active set, warm-started. There is no workspace: constants, numbers and words are arrays of the caller.
+ *
  * CHECK YOUR DERIVATIVES first: dst_check compares pullback and pushforward with differences of rate, and names what is wrong.
  * A wrong pullback gives a wrong gradient and DST_OK.
  *
@@ -142,6 +145,8 @@ enum dst_status
     DST_ERROR_INTERNAL = 29,
     // A coordinate or a radius of a descent is out of range, or theta is not in the range of its coordinate.
     DST_ERROR_COORDINATE = 30,
+    // The data of a quadratic program is refused: P is not positive definite, or a number is NaN, infinite or out of range.
+    DST_ERROR_PROGRAM = 31,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -416,6 +421,29 @@ enum dst_verdict
 typedef enum dst_verdict dst_verdict;
 #else
 typedef int32_t dst_verdict;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Result of a quadratic program: for the field `status` of dst_qp_outcome.
+enum dst_qp_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // All rows are within their bounds.
+    DST_QP_SOLVED = 0,
+    // Solved, and at least one soft row is beyond its bound.
+    DST_QP_SOFTENED = 1,
+    // The budget or the capacity was reached. The point is optimal for the rows of its active set.
+    DST_QP_LATE = 2,
+    // No u satisfies the hard rows.
+    DST_QP_INFEASIBLE = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum dst_qp_status dst_qp_status;
+#else
+typedef int32_t dst_qp_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -741,6 +769,35 @@ typedef struct dst_descent_state_f32 {
     int finished;
 } dst_descent_state_f32;
 
+// Quadratic program: minimises u'Pu/2 + q'u subject to lower <= Au <= upper; q and the bounds are given at every solve.
+typedef struct dst_qp_f32 {
+    // Number of variables n, at most 16383.
+    size_t variables;
+    // Number of rows m of A, at most 16383.
+    size_t rows;
+    // Most rows that the active set can hold. min(n, m) + 1 is always enough; a solve that needs more ends as DST_QP_LATE.
+    size_t capacity;
+    // P [n*n], row by row; symmetric and positive definite. Only dst_qp_prepare reads it.
+    const float *hessian;
+    // A [m*n], row by row. Only dst_qp_prepare reads it. If the first rows are those of the identity, their bounds are those of
+    // the variables, and every result is within them exactly.
+    const float *matrix;
+    // Weight c of the penalty c|v| on the violation v of each row [m], infinity for a hard row. NULL if there is none.
+    const float *caps;
+    // 1/rho of the penalty rho/2*v*v of each row [m], 0 for a hard row. NULL if there is none.
+    const float *lifts;
+    // Violation that counts as zero, relative to the terms of the row; 0 stands for 8 machine epsilons.
+    float tolerance;
+} dst_qp_f32;
+
+// Outcome of dst_qp_solve.
+typedef struct dst_qp_outcome {
+    // A dst_qp_status.
+    int32_t status;
+    // Number of solutions with the factor: one per change of the active set.
+    size_t steps;
+} dst_qp_outcome;
+
 // Options of a run. Start from dst_options_default_f32 (or _f64) and change fields as needed.
 typedef struct dst_options_f64 {
     // Step size h > 0; with DST_MAP, 1.
@@ -1011,6 +1068,27 @@ typedef struct dst_descent_state_f64 {
     int finished;
 } dst_descent_state_f64;
 
+// Quadratic program: minimises u'Pu/2 + q'u subject to lower <= Au <= upper; q and the bounds are given at every solve.
+typedef struct dst_qp_f64 {
+    // Number of variables n, at most 16383.
+    size_t variables;
+    // Number of rows m of A, at most 16383.
+    size_t rows;
+    // Most rows that the active set can hold. min(n, m) + 1 is always enough; a solve that needs more ends as DST_QP_LATE.
+    size_t capacity;
+    // P [n*n], row by row; symmetric and positive definite. Only dst_qp_prepare reads it.
+    const double *hessian;
+    // A [m*n], row by row. Only dst_qp_prepare reads it. If the first rows are those of the identity, their bounds are those of
+    // the variables, and every result is within them exactly.
+    const double *matrix;
+    // Weight c of the penalty c|v| on the violation v of each row [m], infinity for a hard row. NULL if there is none.
+    const double *caps;
+    // 1/rho of the penalty rho/2*v*v of each row [m], 0 for a hard row. NULL if there is none.
+    const double *lifts;
+    // Violation that counts as zero, relative to the terms of the row; 0 stands for 8 machine epsilons.
+    double tolerance;
+} dst_qp_f64;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1201,6 +1279,41 @@ dst_status dst_descent_tell_value_f32(struct dst_descent_f32 *descent,
 dst_status dst_descent_tell_failed_f32(struct dst_descent_f32 *descent,
                                        int32_t *verdict);
 
+// Length of the constants of this program for dst_qp_prepare, or 0 if a size is out of range.
+size_t dst_qp_constants_f32(const struct dst_qp_f32 *program);
+
+// Length of the numbers that dst_qp_solve needs, or 0 if a size is out of range.
+size_t dst_qp_numbers_f32(const struct dst_qp_f32 *program);
+
+// Length of the words that dst_qp_solve needs, or 0 if a size is out of range.
+size_t dst_qp_words_f32(const struct dst_qp_f32 *program);
+
+// Factors P, computes A*inv(P)*A', and writes the constants [dst_qp_constants]. Needed once, before any number of solves
+// with other q and bounds. DST_ERROR_PROGRAM if P is not positive definite; the constants are then not valid.
+dst_status dst_qp_prepare_f32(const struct dst_qp_f32 *program,
+                              float *constants,
+                              size_t constants_len);
+
+// Solves with q [n], lower [m] and upper [m] in at most `budget` steps, and writes u [n] and *outcome.
+//
+// Starts from the active set of the last solve, which is in `words` [dst_qp_words]: zero them before the first solve,
+// or for a cold start. `numbers` [dst_qp_numbers] is scratch. The program is that of dst_qp_prepare, with the same
+// sizes, caps and lifts. Bounds may be infinite; NaN and an infinite q are refused. A lower bound above its upper one
+// ends as DST_QP_INFEASIBLE.
+dst_status dst_qp_solve_f32(const struct dst_qp_f32 *program,
+                            const float *constants,
+                            size_t constants_len,
+                            float *numbers,
+                            size_t numbers_len,
+                            uint16_t *words,
+                            size_t words_len,
+                            const float *q,
+                            const float *lower,
+                            const float *upper,
+                            size_t budget,
+                            float *u,
+                            struct dst_qp_outcome *outcome);
+
 // Default options for this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million
 // steps.
 struct dst_options_f64 dst_options_default_f64(double step,
@@ -1374,6 +1487,41 @@ dst_status dst_descent_tell_value_f64(struct dst_descent_f64 *descent,
 // epsilon too flatly. The best theta is kept, and the next one is closer to it or in another direction.
 dst_status dst_descent_tell_failed_f64(struct dst_descent_f64 *descent,
                                        int32_t *verdict);
+
+// Length of the constants of this program for dst_qp_prepare, or 0 if a size is out of range.
+size_t dst_qp_constants_f64(const struct dst_qp_f64 *program);
+
+// Length of the numbers that dst_qp_solve needs, or 0 if a size is out of range.
+size_t dst_qp_numbers_f64(const struct dst_qp_f64 *program);
+
+// Length of the words that dst_qp_solve needs, or 0 if a size is out of range.
+size_t dst_qp_words_f64(const struct dst_qp_f64 *program);
+
+// Factors P, computes A*inv(P)*A', and writes the constants [dst_qp_constants]. Needed once, before any number of solves
+// with other q and bounds. DST_ERROR_PROGRAM if P is not positive definite; the constants are then not valid.
+dst_status dst_qp_prepare_f64(const struct dst_qp_f64 *program,
+                              double *constants,
+                              size_t constants_len);
+
+// Solves with q [n], lower [m] and upper [m] in at most `budget` steps, and writes u [n] and *outcome.
+//
+// Starts from the active set of the last solve, which is in `words` [dst_qp_words]: zero them before the first solve,
+// or for a cold start. `numbers` [dst_qp_numbers] is scratch. The program is that of dst_qp_prepare, with the same
+// sizes, caps and lifts. Bounds may be infinite; NaN and an infinite q are refused. A lower bound above its upper one
+// ends as DST_QP_INFEASIBLE.
+dst_status dst_qp_solve_f64(const struct dst_qp_f64 *program,
+                            const double *constants,
+                            size_t constants_len,
+                            double *numbers,
+                            size_t numbers_len,
+                            uint16_t *words,
+                            size_t words_len,
+                            const double *q,
+                            const double *lower,
+                            const double *upper,
+                            size_t budget,
+                            double *u,
+                            struct dst_qp_outcome *outcome);
 
 // Returns the message of a status: never NULL, static, without a newline.
 const char *dst_status_message(int32_t status);

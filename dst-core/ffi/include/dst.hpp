@@ -1338,6 +1338,95 @@ template <class T, std::size_t P> class descent {
     }
 };
 
+// -------------------------------------------------------------------------------------------------- quadratic program
+
+namespace detail {
+
+template <class T> struct qp_api;
+
+#define DST_HPP_QP(T, suffix)                                                                                          \
+    template <> struct qp_api<T> {                                                                                     \
+        using program = dst_qp_##suffix;                                                                               \
+        static constexpr auto prepare = &dst_qp_prepare_##suffix;                                                      \
+        static constexpr auto solve = &dst_qp_solve_##suffix;                                                          \
+    };
+DST_HPP_QP(float, f32)
+DST_HPP_QP(double, f64)
+#undef DST_HPP_QP
+
+} // namespace detail
+
+// Minimiser of a quadratic program.
+template <class T, std::size_t N> struct minimiser {
+    std::array<T, N> u{};
+    dst_qp_status status = DST_QP_LATE;
+    std::size_t steps = 0;
+};
+
+// Quadratic program min u'Pu/2 + q'u with lower <= Au <= upper: N variables, M rows. All memory is inside. A solve starts from the
+// active set of the last one.
+template <class T, std::size_t N, std::size_t M> class qp {
+    using api = detail::qp_api<T>;
+    static constexpr std::size_t capacity = (N < M ? N : M) + 1;
+
+    typename api::program program_ = {};
+    dst_status status_;
+    std::array<T, N *(N - 1) / 2 + N + M *(N + M + 1) + 1> constants_{};
+    std::array<T, 2 * M + capacity *(capacity - 1) / 2 + 5 * capacity + N> numbers_{};
+    std::array<std::uint16_t, 2 * capacity + 2> words_{};
+    std::array<T, M> caps_{}, lifts_{};
+
+  public:
+    // P [N*N] and A [M*N], row by row; caps and lifts [M] as in dst_qp, or empty.
+    qp(span<T const> hessian, span<T const> matrix, span<T const> caps = {}, span<T const> lifts = {}, T tolerance = 0)
+    {
+        const bool fits = hessian.size() == N * N && matrix.size() == M * N && (caps.empty() || caps.size() == M)
+                          && (lifts.empty() || lifts.size() == M);
+        program_.variables = N;
+        program_.rows = M;
+        program_.capacity = capacity;
+        program_.tolerance = tolerance;
+        program_.hessian = hessian.data();
+        program_.matrix = matrix.data();
+        for (std::size_t i = 0; fits && i < M; i++) {
+            caps_[i] = caps.empty() ? T(0) : caps[i];
+            lifts_[i] = lifts.empty() ? T(0) : lifts[i];
+        }
+        program_.caps = caps.empty() ? nullptr : caps_.data();
+        program_.lifts = lifts.empty() ? nullptr : lifts_.data();
+        status_ = fits ? api::prepare(&program_, constants_.data(), constants_.size()) : DST_ERROR_SIZE;
+        // Of the caller, and not needed any more.
+        program_.hessian = program_.matrix = nullptr;
+    }
+    qp(qp const &) = delete;
+    qp &operator=(qp const &) = delete;
+
+    // DST_OK, or the reason why every solve fails.
+    dst_status status() const { return status_; }
+
+    // Solves in at most `budget` steps.
+    result<minimiser<T, N>> solve(span<T const> q, span<T const> lower, span<T const> upper, std::size_t budget = SIZE_MAX)
+    {
+        minimiser<T, N> found;
+        dst_qp_outcome outcome = {};
+        if (status_ != DST_OK)
+            return status_;
+        if (q.size() != N || lower.size() != M || upper.size() != M)
+            return DST_ERROR_SIZE;
+        const dst_status status = api::solve(&program_, constants_.data(), constants_.size(), numbers_.data(), numbers_.size(),
+                                             words_.data(), words_.size(), q.data(), lower.data(), upper.data(), budget,
+                                             found.u.data(), &outcome);
+        if (status != DST_OK)
+            return status;
+        found.status = static_cast<dst_qp_status>(outcome.status);
+        found.steps = outcome.steps;
+        return found;
+    }
+
+    // Discards the active set: the next solve starts cold.
+    void reset() { words_.fill(0); }
+};
+
 } // namespace dst
 
 #endif // DST_HPP

@@ -196,7 +196,7 @@ pub(crate) unsafe fn solve<S: Scalar>(
             return Err(dst_status::DST_ERROR_INTERNAL);
         };
         // NaN: the program was refused.
-        if !(boxed >= S::ZERO) {
+        if boxed.is_nan() || boxed < S::ZERO {
             return Err(dst_status::DST_ERROR_NOT_INITIALISED);
         }
         let boxed = boxed.to_f64() as usize;

@@ -589,8 +589,9 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         let mut row = 0;
         for stage in pieces(self.rows(), lower.len()) {
             for (&s, (&lower, &upper)) in stage.iter().zip(lower.iter().zip(upper)) {
-                // Written so that a NaN is violated.
-                if !(s <= upper && s >= lower)
+                // A NaN is not within.
+                let within = s <= upper && s >= lower;
+                if !within
                     && !self.contains(row)
                     && let Some(found) = self.violation(row, s, lower, upper)?
                 {

@@ -89,6 +89,8 @@ typedef struct {
     int factored;          /* rows of the set that are part of the factor */
     int fresh;             /* no row was taken out of the factor since it was built */
     int steps, budget;
+    int narrow;            /* the multipliers cancel each other: the rows of the set are nearly dependent */
+    float pivot;           /* of the last row that was found dependent, at least the rounding of it */
     float tolerance, noise; /* violation that counts as zero: relative, and what the multipliers add to it */
     /* Worst violation. Its entry is -1 for none and -2 if s is not finite; `place` is that in the list of saturated rows, for one
      * that returns within its bound, or -1. */
@@ -148,6 +150,47 @@ DST_SEARCH_SHARED void dst_search_substitute(dst_search *s, int k)
     s->forward[k] = value;
 }
 
+/* Solves L' x = x for the first n rows, in place. */
+DST_SEARCH_SHARED void dst_search_back(const dst_search *s, int n)
+{
+    float *x = s->target;
+    const float *row = s->packed + n * (n - 1) / 2;
+    for (int k = n - 1; k > 0; k--) {
+        const float last = x[k];
+        row -= k;
+        for (int i = 0; i < k; i++)
+            x[i] -= row[i] * last;
+    }
+}
+
+/* Direction in which the multipliers change nothing if row k depends on those before: it ends with `sign`. */
+static inline void dst_search_null_direction(const dst_search *s, int k, float sign)
+{
+    const float *row = s->packed + k * (k - 1) / 2;
+    for (int i = 0; i < k; i++)
+        s->target[i] = -row[i] * sign;
+    dst_search_back(s, k);
+    s->target[k] = sign;
+}
+
+/* Judges a pivot that may be rounding: rounding of W changes it by up to epsilon (sum of |y_i| sqrt(W_ii))^2, where y is the null
+ * direction. Returns 1 if it is more than that. */
+DST_SEARCH_SHARED int dst_search_resolve(const dst_controller *c, dst_search *s, int k, float pivot, float least)
+{
+    float sum = 0, noise;
+    dst_search_null_direction(s, k, 1);
+    for (int i = 0; i <= k; i++) {
+        const int row = s->free[i] >> 2;
+        sum += dst_search_abs(s->target[i]) * c->gram[row * (c->rows + 1)] * c->scale[row];
+    }
+    noise = 1.1920928955078125e-7f * sum * sum;
+    if (pivot > least && pivot > 16 * noise)
+        return 1;
+    pivot = dst_search_abs(pivot);
+    s->pivot = pivot > 0.0625f * noise ? pivot : 0.0625f * noise;
+    return 0;
+}
+
 /* Appends the next row of the set to the factor; 0 if it depends on those before. */
 DST_SEARCH_SHARED int dst_search_append(const dst_controller *c, dst_search *s)
 {
@@ -171,26 +214,12 @@ DST_SEARCH_SHARED int dst_search_append(const dst_controller *c, dst_search *s)
     }
     s->forward[k] = value;
     /* Written so that a NaN depends on the others. */
-    if (!(pivot > least)) {
-        s->inverse[k] = 0;
-        return 0;
-    }
-    s->inverse[k] = 1 / pivot;
+    s->inverse[k] = pivot > least ? 1 / pivot : 0;
+    if (!(pivot > 0.01f * gram[own]) || s->narrow)
+        if (!dst_search_resolve(c, s, k, pivot, least))
+            return 0;
     s->factored = k + 1;
     return 1;
-}
-
-/* Solves L' x = x for the first n rows, in place. */
-DST_SEARCH_SHARED void dst_search_back(const dst_search *s, int n)
-{
-    float *x = s->target;
-    const float *row = s->packed + n * (n - 1) / 2;
-    for (int k = n - 1; k > 0; k--) {
-        const float last = x[k];
-        row -= k;
-        for (int i = 0; i < k; i++)
-            x[i] -= row[i] * last;
-    }
 }
 
 /* Multipliers of the rows of the factor. */
@@ -318,6 +347,8 @@ static inline int dst_search_restore(const dst_controller *c, dst_search *s)
 {
     while (s->frees > 0) {
         int changed = 0;
+        if (s->steps >= s->budget)
+            return 0;
         while (s->factored < s->frees)
             if (!dst_search_append(c, s))
                 dst_search_take_out(s, s->factored);
@@ -339,8 +370,6 @@ static inline int dst_search_restore(const dst_controller *c, dst_search *s)
         }
         if (!changed)
             break;
-        if (s->steps >= s->budget)
-            return 0;
     }
     for (int i = 0; i < s->frees; i++)
         s->multipliers[i] = s->target[i];
@@ -391,14 +420,17 @@ DST_SEARCH_SHARED void dst_search_evaluate(const dst_controller *c, dst_search *
     }
 }
 
-/* Sum of |lambda_i| sqrt(W_ii), the size of what is summed. */
-static inline float dst_search_norm(const dst_controller *c, const dst_search *s)
+/* Sum of |lambda_i| sqrt(W_ii), the size of what is summed, and lambda'(s0 - s): the rows of the set are at their bounds. */
+static inline float dst_search_sizes(const dst_controller *c, const dst_search *s, float *square)
 {
-    float norm = 0;
+    float norm = 0, sum = 0;
     for (int i = 0; i < s->frees; i++) {
         const int row = s->free[i] >> 2;
-        norm += dst_search_abs(s->multipliers[i]) * c->gram[row * (c->rows + 1)] * c->scale[row];
+        const float value = s->multipliers[i];
+        norm += dst_search_abs(value) * c->gram[row * (c->rows + 1)] * c->scale[row];
+        sum += value * (s->start[row] - s->bounds[i]);
     }
+    *square = sum;
     return norm;
 }
 
@@ -556,15 +588,13 @@ static inline int dst_search_limiting_row(const dst_controller *c, const dst_sea
 
 /* Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and a
  * distant point satisfies it. */
-static inline dst_controller_status dst_search_no_way(dst_search *s)
+static inline dst_controller_status dst_search_no_way(const dst_controller *c, dst_search *s)
 {
-    float square = 0;
-    /* All rows but the new one are at their bounds. */
+    float square;
     s->frees--;
-    for (int i = 0; i < s->frees; i++)
-        square += s->multipliers[i] * (s->start[s->free[i] >> 2] - s->bounds[i]);
-    /* 1024 machine epsilons */
-    return s->amount * s->amount > 1.220703125e-4f * square ? DST_CONTROLLER_INFEASIBLE : DST_CONTROLLER_LATE;
+    dst_search_sizes(c, s, &square);
+    return s->amount * s->amount * c->gram[(s->entry >> 2) * (c->rows + 1)] > s->pivot * square ? DST_CONTROLLER_INFEASIBLE
+                                                                                                : DST_CONTROLLER_LATE;
 }
 
 /* Results of a climb and of an ascent that are no status. */
@@ -581,11 +611,7 @@ static inline int dst_search_climb(const dst_controller *c, dst_search *s)
         int block, saturates = 0;
         if (singular) {
             const float sign = (s->place < 0) == (s->entry & 1) ? 1.0f : -1.0f;
-            const float *row = s->packed + last * (last - 1) / 2;
-            for (int i = 0; i < last; i++)
-                s->target[i] = -row[i] * sign;
-            dst_search_back(s, last);
-            s->target[last] = sign;
+            dst_search_null_direction(s, last, sign);
             s->steps++;
         } else {
             dst_search_solve(s);
@@ -593,7 +619,7 @@ static inline int dst_search_climb(const dst_controller *c, dst_search *s)
         block = dst_search_limiting_row(c, s, singular, &length, &saturates);
         if (block < 0) {
             if (singular) {
-                const int status = dst_search_no_way(s);
+                const int status = dst_search_no_way(c, s);
                 return s->fresh ? status : status + DST_SEARCH_AGAIN;
             }
             for (int i = 0; i < s->frees; i++)
@@ -619,8 +645,10 @@ static inline int dst_search_climb(const dst_controller *c, dst_search *s)
 static inline int dst_search_ascend(const dst_controller *c, dst_search *s)
 {
     for (;;) {
-        const float norm = dst_search_norm(c, s);
+        float square;
+        const float norm = dst_search_sizes(c, s, &square);
         int status = DST_CONTROLLER_LATE;
+        s->narrow = 0.01f * norm * norm > square;
         s->noise = s->tolerance * norm;
         s->entry = -1;
         if (s->candidates > 0)
@@ -825,7 +853,8 @@ static inline int dst_controller_tick_within(const dst_controller *c, float *num
         s.solution = s.start;
         s.factored = 0;
         s.fresh = s.stale = 1;
-        s.candidates = 0;
+        s.candidates = s.narrow = 0;
+        s.pivot = 0;
         s.steps = 0;
         s.budget = budget;
         s.tolerance = c->tolerance > 9.5367431640625e-7f ? c->tolerance : 9.5367431640625e-7f;

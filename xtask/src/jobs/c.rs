@@ -37,11 +37,12 @@ pub(crate) const PLAIN_CXX: &[&str] = &["-fno-exceptions", "-fno-rtti"];
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
 /// All of them, for this machine; those in C++ by the name of their file.
-const PROGRAMS: [&str; 10] = [
+const PROGRAMS: [&str; 11] = [
     "known_answers",
     "misuse",
     "checker",
     "workspaces",
+    "qp",
     "ticks",
     "own_controller",
     "tutorial",
@@ -179,7 +180,7 @@ impl Host {
             });
         if matches!(
             name,
-            "known_answers" | "misuse" | "checker" | "workspaces" | "ticks"
+            "known_answers" | "misuse" | "checker" | "workspaces" | "qp" | "ticks"
         ) {
             command.arg("host.c");
         }
