@@ -254,6 +254,19 @@ impl<'a, S: Scalar> Controller<'a, S> {
         Ok(all)
     }
 
+    /// Soft rows that the last tick left beyond their bounds: block, stage, and row of the stage.
+    pub fn softened<'r>(
+        &'r self,
+        memory: &'r Tick<'_, S>,
+    ) -> impl Iterator<Item = (usize, usize, usize)> + 'r {
+        let kinds = self.lower.len().max(1);
+        let sets = pieces(memory.words, Set::len(self.capacity)).enumerate();
+        sets.flat_map(move |(block, words)| {
+            let rows = self.set.softened(words);
+            rows.map(move |row| (block, row / kinds, row % kinds))
+        })
+    }
+
     /// Computes s⁰; returns the number of operations.
     fn respond(&self, start: &mut [S], p: &[S], extra: &[S], state: &mut [S]) -> usize {
         let m = start.len();

@@ -6,15 +6,20 @@
 //! |---|---|
 //! | [`Controller`], [`Tick`] | the dual active set on the device: at most B steps per tick, exact, warm start by shifting |
 //! | [`AdmmController`], [`AdmmTick`] | ADMM on the device: at most B iterations per tick, the best iterate, warm start by shifting |
+//! | `Monitor` | counts of the loop, tested against a certificate (feature `heapless`) |
 //! | [`Tuner`] | adapts the knobs of ADMM on the device, a bounded amount of work per tick |
 
 mod admm;
 mod controller;
+#[cfg(feature = "heapless")]
+mod monitor;
 #[cfg(feature = "libm")]
 mod tuner;
 
 pub use admm::{AdmmController, AdmmOutcome, AdmmTick};
 pub use controller::{Controller, Response, RollOut, Tick};
+#[cfg(feature = "heapless")]
+pub use monitor::{Certificate, Monitor, Verdict};
 #[cfg(feature = "libm")]
 pub use tuner::{Tuner, TunerStage};
 

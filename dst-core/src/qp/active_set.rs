@@ -16,7 +16,7 @@
 //! a variable. A row whose multiplier has reached ±c is *saturated*: it leaves the factor, and its part of Wλ moves into s⁰.
 
 use super::factor;
-use super::set::{Entry, MOST_ROWS, Set};
+use super::set::{Entry, MOST_ROWS, Set, entries};
 use crate::error::{Argument, Error, exact};
 use crate::scalar::Scalar;
 use crate::slices::split_mut;
@@ -132,6 +132,20 @@ impl<S: Scalar> ActiveSet<'_, S> {
             (entry.row(), entry.outward(self.cap(entry.row())))
         });
         known.chain(capped)
+    }
+
+    /// Soft rows of a set that are beyond their bounds.
+    pub(crate) fn softened<'r>(&'r self, words: &'r [u16]) -> impl Iterator<Item = usize> + 'r {
+        let (free, saturated) = entries(words);
+        let lifted = free.filter(|entry| self.is_lifted(entry.row()));
+        lifted.chain(saturated).map(Entry::row)
+    }
+
+    /// True if the row has a quadratic penalty.
+    pub(super) fn is_lifted(&self, row: usize) -> bool {
+        let kind = row.checked_rem(self.lifts.len());
+        let lift = kind.and_then(|k| self.lifts.get(k));
+        lift.is_some_and(|&lift| lift > S::ZERO)
     }
 
     /// Largest multiplier of a row.

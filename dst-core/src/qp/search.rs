@@ -367,12 +367,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
 
     /// Solved, or softened.
     fn solved(&self) -> Status {
-        let lifts = self.constants.lifts;
-        let lifted = |&entry: &u16| {
-            let kind = Entry(entry).row().checked_rem(lifts.len());
-            kind.and_then(|k| lifts.get(k))
-                .is_some_and(|&l| l > S::ZERO)
-        };
+        let lifted = |&entry: &u16| self.constants.is_lifted(Entry(entry).row());
         let softened = self.saturated > 0 || self.set.free.iter().take(self.free).any(lifted);
         if softened {
             Status::Softened

@@ -1,7 +1,7 @@
 //! Active set between two solves: rows and sides, without multipliers.
 
 use crate::scalar::Scalar;
-use crate::slices::{cells, split_mut};
+use crate::slices::{cells, split, split_mut};
 
 /// Entry of the set: a row, its side, and whether it is an equation.
 #[derive(Clone, Copy)]
@@ -89,6 +89,22 @@ impl<'m> Set<'m> {
         let saturated = retain(self.saturated, saturated, earlier);
         self.set_counts(free, saturated);
     }
+}
+
+/// Entries of a set that is only read: those in the factor, and the saturated ones.
+pub(super) fn entries(
+    words: &[u16],
+) -> (
+    impl Iterator<Item = Entry> + '_,
+    impl Iterator<Item = Entry> + '_,
+) {
+    let (counts, rest) = split(words, 2);
+    let (free, saturated) = split(rest, rest.len() / 2);
+    let count = |place: usize| counts.get(place).map_or(0, |&count| usize::from(count));
+    (
+        free.iter().take(count(0)).map(|&entry| Entry(entry)),
+        saturated.iter().take(count(1)).map(|&entry| Entry(entry)),
+    )
 }
 
 /// Replaces the first `count` entries by those that `keep` returns; returns their number.
