@@ -5,6 +5,8 @@
 //! the previous input.
 
 use dst_core::Scalar;
+use dst_core::mpc::{Controller, Response, RollOut};
+use dst_core::qp::ActiveSet;
 
 use super::program::cast;
 
@@ -23,15 +25,17 @@ pub struct ActiveProgram<S> {
     pub kinds: usize,
     /// W = A·P⁻¹·Aᵀ, m × m, with 1/ρ added at a row of quadratic penalty ρ.
     pub gram: Vec<S>,
-    /// 1/√W_jj for every row; 0 for a row that no input can move, which no solver can do anything about.
+    /// 1/√W_jj for every row; 1 for a row of zeros, which no input can move.
     pub scale: Vec<S>,
     /// Caps of the multipliers of one stage, the ℓ1 weights; infinite for a row without one. Empty if there is none.
     pub caps: Vec<S>,
+    /// 1/ρ of the rows of one stage, 0 for a row without a quadratic penalty. Empty if there is none.
+    pub lifts: Vec<S>,
     /// Lower bounds of one stage.
     pub lower: Vec<S>,
     /// Upper bounds of one stage.
     pub upper: Vec<S>,
-    /// M, m × parameters, row by row: the rows of the unconstrained solution. Empty if they depend on more than the parameter.
+    /// M, m × parameters, column by column: the rows of the unconstrained solution. Empty if they depend on more than the parameter.
     pub response: Vec<S>,
     /// The same by simulation, where that takes fewer operations.
     pub roll_out: Option<RollOutData<S>>,
@@ -84,6 +88,36 @@ impl<S: Scalar> ActiveProgram<S> {
         }
     }
 
+    /// The controller of this program, with room for `capacity` active rows.
+    pub fn controller(&self, capacity: usize, tolerance: S) -> Controller<'_, S> {
+        let response = match &self.roll_out {
+            None => Response::Map(&self.response),
+            Some(data) => Response::RollOut(RollOut {
+                a: &data.a,
+                b: &data.b,
+                feedback: &data.feedback,
+                outputs: &data.outputs,
+                feed: &data.feed,
+            }),
+        };
+        Controller {
+            inputs: self.inputs,
+            parameters: self.parameters,
+            blocks: self.blocks,
+            capacity,
+            set: ActiveSet {
+                gram: &self.gram,
+                scale: &self.scale,
+                caps: &self.caps,
+                lifts: &self.lifts,
+                tolerance,
+            },
+            response,
+            lower: &self.lower,
+            upper: &self.upper,
+        }
+    }
+
     /// In another precision. A bound or a cap that is beyond its numbers becomes infinite.
     pub fn cast<T: Scalar>(&self) -> ActiveProgram<T> {
         let roll_out = self.roll_out.as_ref().map(|data| RollOutData {
@@ -102,6 +136,7 @@ impl<S: Scalar> ActiveProgram<S> {
             gram: cast(&self.gram),
             scale: cast(&self.scale),
             caps: cast(&self.caps),
+            lifts: cast(&self.lifts),
             lower: cast(&self.lower),
             upper: cast(&self.upper),
             response: cast(&self.response),

@@ -170,18 +170,32 @@ fn product(matrix: &Matrix, x: &[f64]) -> Vec<f64> {
     rows.map(|row| dot(row, x)).collect()
 }
 
-/// The part of W_jj that counts as a row that the inputs move, as 1/√W_jj; `lift` is added to the diagonal.
-fn scales(gram: &Matrix, kinds: usize, lift: &[f64]) -> Vec<f64> {
+/// True for every row that the inputs move.
+fn moved(gram: &Matrix, kinds: usize) -> Vec<bool> {
     let diagonal: Vec<f64> = (0..gram.rows).map(|j| gram.at(j, j)).collect();
     let mut largest = vec![0.0; kinds];
     for (j, &w) in diagonal.iter().enumerate() {
         largest[j % kinds] = f64::max(largest[j % kinds], w);
     }
-    let scale = |(j, &w): (usize, &f64)| match w > UNMOVED * largest[j % kinds] {
-        true => 1.0 / (w + lift[j % kinds]).sqrt(),
-        false => 0.0,
-    };
-    diagonal.iter().enumerate().map(scale).collect()
+    let moved = |(j, &w): (usize, &f64)| w > UNMOVED * largest[j % kinds];
+    diagonal.iter().enumerate().map(moved).collect()
+}
+
+/// Adds 1/ρ to the diagonal and clears rows that the inputs do not move; returns 1/√W_jj, or 1 for a row of zeros.
+fn finish(gram: &mut Matrix, moved: &[bool], lifts: &[f64]) -> Vec<f64> {
+    let m = gram.rows;
+    for j in 0..m {
+        for i in 0..m {
+            if !(moved[i] && moved[j]) {
+                gram.entries[j * m + i] = 0.0;
+            }
+        }
+        gram.entries[j * m + j] += lifts[j % lifts.len()];
+    }
+    let diagonal = (0..m).map(|j| gram.at(j, j));
+    diagonal
+        .map(|w| if w > 0.0 { 1.0 / w.sqrt() } else { 1.0 })
+        .collect()
 }
 
 /// The largest magnitude within limits.
@@ -216,31 +230,32 @@ impl Model {
         names.extend(outputs.iter().map(|row| row.name.clone()));
         let rate = |&i: &usize| format!("rate of {}", self.input_name(i));
         names.extend(checked.rates.iter().map(rate));
-        let (mut caps, mut lift) = (vec![f64::INFINITY; kinds], vec![0.0; kinds]);
+        let moved = moved(&gram, kinds);
+        let (mut caps, mut lifts) = (vec![f64::INFINITY; kinds], vec![0.0; kinds]);
         let mut soft = Vec::new();
         for (kind, row) in (inputs..).zip(outputs) {
             match row.soft {
                 Softness::Hard => continue,
                 Softness::Exact => {
-                    caps[kind] = self.exact_weight(condensed, &gram, kind, &row.limits);
+                    caps[kind] = self.exact_weight(condensed, (&gram, &moved), kind, &row.limits);
                 }
                 Softness::Soft(penalty) => {
                     caps[kind] = penalty.l1.unwrap_or(f64::INFINITY);
-                    lift[kind] = penalty.quadratic.map_or(0.0, |rho| 1.0 / rho);
+                    lifts[kind] = penalty.quadratic.map_or(0.0, |rho| 1.0 / rho);
                 }
             }
             soft.push(kind);
         }
-        let scale = scales(&gram, kinds, &lift);
-        for j in 0..gram.rows {
-            gram.entries[j * gram.columns + j] += lift[j % kinds];
-        }
+        let scale = finish(&mut gram, &moved, &lifts);
         let tables = gram.entries.iter().chain(&condensed.response.entries);
         if !single(tables.chain(&scale).copied()) {
             return Err(not_finite());
         }
         if caps.iter().all(|c| c.is_infinite()) {
             caps.clear();
+        }
+        if lifts.iter().all(|lift| *lift == 0.0) {
+            lifts.clear();
         }
         Ok(ActiveProgram {
             inputs,
@@ -251,9 +266,10 @@ impl Model {
             gram: gram.entries,
             scale,
             caps,
+            lifts,
             lower: bounds.iter().map(|b| b.lower).collect(),
             upper: bounds.iter().map(|b| b.upper).collect(),
-            response: condensed.response.entries.clone(),
+            response: condensed.response.transposed().entries,
             // A simulation takes a product with A and with B more in every stage.
             roll_out: None,
             names,
@@ -277,7 +293,7 @@ impl Model {
     fn exact_weight(
         &self,
         condensed: &Condensed,
-        gram: &Matrix,
+        (gram, moved): (&Matrix, &[bool]),
         kind: usize,
         limits: &Limits,
     ) -> f64 {
@@ -290,11 +306,10 @@ impl Model {
             .map(|r| magnitude(&r))
             .collect();
         let widths: Vec<f64> = self.inputs.iter().map(|b| b.upper - b.lower).collect();
-        let scale = scales(gram, condensed.kinds, &vec![0.0; condensed.kinds]);
         let nearest = limits.lower.abs().min(limits.upper.abs());
         let mut largest: f64 = 0.0;
         let rows = (kind..gram.rows).step_by(condensed.kinds);
-        for j in rows.filter(|&j| scale[j] > 0.0) {
+        for j in rows.filter(|&j| moved[j]) {
             let row = |m: &Matrix| m.entries[j * m.columns..(j + 1) * m.columns].to_vec();
             let pairs = row(&condensed.response).into_iter().zip(&ranges);
             let free: f64 = pairs.map(|(m, range)| m.abs() * range).sum();

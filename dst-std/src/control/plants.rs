@@ -260,6 +260,7 @@ fn safety_filter_active(program: &Program<f64>) -> ActiveProgram<f64> {
         scale: (0..m).map(|j| 1.0 / gram[j * m + j].sqrt()).collect(),
         gram,
         caps: Vec::new(),
+        lifts: Vec::new(),
         lower: program.lower.clone(),
         upper: program.upper.clone(),
         // The rows depend on the nominal inputs, and a map from state and nominal inputs would have 27 × 11 entries.
