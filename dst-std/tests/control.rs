@@ -1,10 +1,10 @@
 //! From a plant to a tuned controller: gradients against differences, the same bits everywhere, and fewer iterations.
 
 use dst_core::mpc::AdmmTick;
-use dst_std::control::plants::{Plant, quadrotor, quadrotor_model, safety_filter};
+use dst_std::control::plants::{Plant, quadrotor, safety_filter};
 use dst_std::control::{
-    Knobset, Model, Pool, Score, Tuned, TuningOptions, differentiate, export, initial_theta,
-    iterations, objective, tune,
+    Knobset, Pool, Score, Tuned, TuningOptions, differentiate, export, initial_theta, iterations,
+    objective, tune,
 };
 use dst_std::parallel;
 use dst_std::progress::Progress;
@@ -198,50 +198,6 @@ fn the_quadrotor_comes_home() {
         plant.advance(&mut x, tick.inputs());
     }
     assert!(x.iter().all(|x| x.abs() < 0.05), "{x:?}");
-}
-
-#[test]
-fn what_is_wrong_with_a_model_is_one_sentence() {
-    let good = quadrotor_model();
-    assert!(good.program().is_ok());
-    type Breaking = fn(&mut Model);
-    let broken: [(Breaking, &str); 16] = [
-        (|m| m.a[0][0] = 1e39, "a must be finite in single precision"),
-        (|m| m.b[0][0] = -1e300, "b must be finite"),
-        (|m| m.horizon = 1 << 63, "horizon must be from 1 to 128"),
-        (|m| m.horizon = 129, "horizon must be from 1 to 128"),
-        (|m| m.primal_tolerance = 1e-60, "primal_tolerance must be"),
-        (|m| m.dual_tolerance = 1e39, "dual_tolerance must be"),
-        (|m| m.a.truncate(11), "a must have"),
-        (|m| m.b[0][0] = f64::NAN, "b must be finite"),
-        (|m| m.q.truncate(11), "q must have"),
-        (|m| m.q[0] = -1.0, "q must be"),
-        (|m| m.r[0] = 0.0, "r must be"),
-        (|m| m.inputs[0] = (1.0, -1.0), "inputs need"),
-        (|m| m.states.push((12, 0.0, 1.0)), "states must name"),
-        (|m| m.horizon = 0, "horizon must be"),
-        (|m| m.start.clear(), "start must have"),
-        (|m| m.dual_tolerance = 0.0, "dual_tolerance must be"),
-    ];
-    for (damage, words) in broken {
-        let mut model = good.clone();
-        damage(&mut model);
-        let error = model.program().unwrap_err().to_string();
-        assert!(error.contains(words), "{error}");
-    }
-    let mut wide = good.clone();
-    wide.b.iter_mut().for_each(|row| *row = vec![0.0; 513]);
-    (wide.r, wide.inputs) = (vec![1.0; 513], vec![(-1.0, 1.0); 513]);
-    let error = wide.program().unwrap_err().to_string();
-    assert!(error.contains("at most 512 inputs"), "{error}");
-    assert!(
-        Model::from_json("{\"a\": 1}")
-            .unwrap_err()
-            .to_string()
-            .starts_with("not a model")
-    );
-    let text = serde_json::to_string(&good).unwrap();
-    assert_eq!(Model::from_json(&text).unwrap(), good);
 }
 
 /// The committed controllers are those that the stored knobs give: no edits by hand, no change of the exporter.

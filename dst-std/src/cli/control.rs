@@ -1,7 +1,6 @@
 //! `dst control`: the control loop of the experiment, and its tuned controllers as source code.
 
 use std::fmt;
-use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -106,9 +105,8 @@ fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
         Some(path) => {
             let refused =
                 |e: &dyn fmt::Display| CommandError::NoAnswer(format!("{}: {e}", path.display()));
-            let text = fs::read_to_string(path).map_err(|e| refused(&e))?;
             let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-            let model = Model::from_json(&text).map_err(|e| refused(&e))?;
+            let model = Model::read(path).map_err(|e| refused(&e))?;
             // Before a directory is made for it.
             model.program().map_err(|e| refused(&e))?;
             Some((name.unwrap_or_default(), model))

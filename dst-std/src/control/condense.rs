@@ -331,3 +331,6 @@ pub(crate) fn not_finite() -> ModelError {
         "the cost over the horizon is not finite in single precision; take other units or a shorter horizon",
     )
 }
+
+#[cfg(test)]
+mod tests;

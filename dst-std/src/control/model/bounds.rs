@@ -1,6 +1,16 @@
 //! Bounds of inputs, states and outputs: on one side or both, hard or soft.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+/// Reads an object, and nothing but an object: by itself a structure would also take a list of its fields.
+pub(super) fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    from: D,
+) -> Result<T, D::Error> {
+    let map = Map::<String, Value>::deserialize(from)?;
+    serde_json::from_value(Value::Object(map)).map_err(D::Error::custom)
+}
 
 /// Lower and upper bound; infinite if there is none. In a file a pair, `null` for a bound that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,7 +101,7 @@ pub struct Penalty {
 )]
 enum RawSoftness {
     Word(bool),
-    Penalty(Penalty),
+    Penalty(#[serde(deserialize_with = "object")] Penalty),
 }
 
 impl From<RawSoftness> for Softness {
@@ -155,7 +165,7 @@ struct StateObject {
 )]
 enum RawStateBound {
     Triple(usize, Option<f64>, Option<f64>),
-    Object(StateObject),
+    Object(#[serde(deserialize_with = "object")] StateObject),
 }
 
 impl From<RawStateBound> for StateBound {
@@ -261,7 +271,7 @@ struct ReferenceObject {
 )]
 enum RawReference {
     Triple(usize, f64, f64),
-    Object(ReferenceObject),
+    Object(#[serde(deserialize_with = "object")] ReferenceObject),
 }
 
 impl From<RawReference> for Reference {

@@ -21,16 +21,16 @@ impl Model {
         Self::try_from(map)
     }
 
-    /// Reads a model from a file, and the file of starting states if it names one.
+    /// Reads a model from a file, and the file of starting states if it names one. The error does not name the model file.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
-        let content = |path: &Path| {
-            std::fs::read_to_string(path)
-                .map_err(|e| ModelError::new(format!("{}: {e}", path.display())))
-        };
-        let mut model = Self::from_json(&content(path)?)?;
+        let content = |path: &Path| std::fs::read_to_string(path);
+        let text = content(path).map_err(|e| ModelError::new(e.to_string()))?;
+        let mut model = Self::from_json(&text)?;
         if let Start::File { file, states } = &mut model.start {
             let folder = path.parent().unwrap_or(Path::new(""));
-            *states = table(file, &content(&folder.join(&*file))?)?;
+            let text = content(&folder.join(&*file));
+            let text = text.map_err(|e| ModelError::new(format!("start: {file}: {e}")))?;
+            *states = table(file, &text)?;
         }
         Ok(model)
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::bounds::object;
 use super::{Limits, Model};
 use crate::control::pool::Pool;
 use crate::control::program::Program;
@@ -36,13 +37,14 @@ pub enum Start {
 )]
 enum RawStart {
     Within(Vec<f64>),
-    Box(BoxObject),
-    File(FileObject),
+    Box(#[serde(deserialize_with = "object")] BoxObject),
+    File(#[serde(deserialize_with = "object")] FileObject),
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BoxObject {
+    #[serde(deserialize_with = "object")]
     r#box: RawBox,
 }
 

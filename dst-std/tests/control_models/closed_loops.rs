@@ -1,0 +1,181 @@
+//! Closed loops of the dual active set: all ticks solved in single precision, with the inputs of double precision.
+
+use dst_core::Scalar;
+use dst_core::mpc::{Controller, Tick};
+use dst_core::qp::Status;
+use dst_std::control::{ActiveProgram, Model, Softness};
+use dst_std::random::{bits, normal};
+
+use crate::model;
+
+/// Memory of a controller.
+struct Memory<S> {
+    numbers: Vec<S>,
+    words: Vec<u16>,
+}
+
+impl<S: Scalar> Memory<S> {
+    fn new(controller: &Controller<'_, S>) -> Self {
+        Self {
+            numbers: vec![S::ZERO; Tick::numbers(controller)],
+            words: vec![0; Tick::<S>::words(controller)],
+        }
+    }
+}
+
+/// Counts of a loop.
+#[derive(Debug, Default)]
+struct Counts {
+    ticks: usize,
+    softened: [usize; 2],
+    unsolved: [usize; 2],
+    steps: usize,
+    /// |u − u*| over half the width of the bounds.
+    error: f64,
+}
+
+fn controllers(model: &Model) -> (ActiveProgram<f64>, ActiveProgram<f32>) {
+    let double = model.active_program().unwrap();
+    let single = double.cast();
+    (double, single)
+}
+
+/// Ticks of `runs` loops driven by the inputs of single precision.
+fn simulate(model: &Model, runs: u64, ticks: usize) -> Counts {
+    let (double, single) = controllers(model);
+    let capacity = double.rows().min(64);
+    let exact = double.controller(capacity, 1e-12);
+    let device = single.controller(capacity, 1e-6);
+    let (mut large, mut small) = (Memory::new(&exact), Memory::new(&device));
+    let (nx, nu) = (model.a.len(), double.inputs);
+    let half: Vec<f64> = model
+        .inputs
+        .iter()
+        .map(|b| 0.5 * (b.upper - b.lower))
+        .collect();
+    let deviation = |values: &[f64], i: usize| values.get(i).copied().unwrap_or(0.0);
+    let starts: Vec<Vec<f64>> = (0..200).map(|i| model.draw_state(7, i)).collect();
+    let range = |i: usize| starts.iter().fold(0.0, |m: f64, x| m.max(x[i].abs()));
+    let ranges: Vec<f64> = (0..nx).map(range).collect();
+    let mut counts = Counts::default();
+    for run in 0..runs {
+        let mut large = Tick::new(&exact, &mut large.numbers, &mut large.words).unwrap();
+        let mut small = Tick::new(&device, &mut small.numbers, &mut small.words).unwrap();
+        let p = model.draw(7, run);
+        let mut x = p[..nx].to_vec();
+        let references = model.draw_references(7, run);
+        let mut previous: Vec<f64> = p[nx + references.len()..].to_vec();
+        for k in 0..ticks {
+            let stream = bits(bits(8, run), k as u64);
+            let noise = |i: usize| normal(stream, i as u64) * deviation(&model.noise, i);
+            let mut p: Vec<f64> = x.iter().enumerate().map(|(i, x)| x + noise(i)).collect();
+            p.extend(&references);
+            p.extend(&previous);
+            let narrow: Vec<f32> = p.iter().map(|&v| v as f32).collect();
+            let p: Vec<f64> = narrow.iter().map(|&v| f64::from(v)).collect();
+            let outcomes = [
+                exact.tick(&mut large, &p, &[], 500).unwrap(),
+                device.tick(&mut small, &narrow, &[], 500).unwrap(),
+            ];
+            counts.ticks += 1;
+            counts.steps = counts.steps.max(outcomes[1].steps);
+            for (i, outcome) in outcomes.iter().enumerate() {
+                counts.softened[i] += usize::from(outcome.status == Status::Softened);
+                counts.unsolved[i] += usize::from(!outcome.status.is_solved());
+            }
+            let u: Vec<f64> = small.inputs().iter().map(|&u| f64::from(u)).collect();
+            for i in 0..nu {
+                counts.error = counts.error.max((u[i] - large.inputs()[i]).abs() / half[i]);
+                assert!(
+                    u[i] >= f64::from(model.inputs[i].lower as f32)
+                        && u[i] <= f64::from(model.inputs[i].upper as f32)
+                );
+            }
+            let next = |i: usize| {
+                let a: f64 = model.a[i].iter().zip(&x).map(|(a, x)| a * x).sum();
+                let b: f64 = model.b[i].iter().zip(&u).map(|(b, u)| b * u).sum();
+                a + b + normal(stream, (100 + i) as u64) * deviation(&model.disturbance, i)
+            };
+            x = (0..nx).map(next).collect();
+            if model.has_rates() {
+                previous = u;
+            }
+        }
+        // A start that bounded inputs cannot bring back would say nothing about the controller.
+        let home = x
+            .iter()
+            .zip(&ranges)
+            .all(|(x, range)| x.abs() <= 2.0 * range);
+        assert!(home, "run {run} ends at {x:?}");
+    }
+    counts
+}
+
+#[test]
+fn loops_in_single_precision_are_those_of_double_precision() {
+    let template = Model::from_json(Model::template()).unwrap();
+    let named = [
+        "pendulum",
+        "double_pendulum",
+        "unstable",
+        "stiff",
+        "masses",
+        "units",
+        "integrators",
+    ];
+    let models = named.map(|name| (name, model(name)));
+    let mut failed = Vec::new();
+    for (name, model) in models.into_iter().chain([("template", template)]) {
+        let counts = simulate(&model, 20, 60);
+        println!("{name}: {counts:?}");
+        if counts.unsolved != [0, 0] || counts.error > 1e-3 {
+            failed.push((name, counts));
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// Where the hard program has a solution, the default ℓ1 weight gives the same inputs.
+#[test]
+fn the_default_weight_is_exact_where_the_bound_can_be_kept() {
+    for name in ["pendulum", "double_pendulum", "unstable", "masses", "units"] {
+        let soft = model(name);
+        let mut hard = soft.clone();
+        hard.states.iter_mut().for_each(|s| s.soft = Softness::Hard);
+        hard.outputs
+            .iter_mut()
+            .for_each(|o| o.soft = Softness::Hard);
+        let (soft_program, hard_program) = (
+            soft.active_program().unwrap(),
+            hard.active_program().unwrap(),
+        );
+        assert!(hard_program.caps.is_empty() && !soft_program.caps.is_empty());
+        let capacity = soft_program.rows();
+        let controllers = [&soft_program, &hard_program].map(|p| p.controller(capacity, 1e-12));
+        let mut memories = controllers.each_ref().map(Memory::new);
+        let (mut feasible, mut active) = (0, 0);
+        for i in 0..500 {
+            let p = soft.draw(17, i);
+            let [a, b] = [0, 1].map(|k| {
+                let memory = &mut memories[k];
+                let mut tick =
+                    Tick::new(&controllers[k], &mut memory.numbers, &mut memory.words).unwrap();
+                let outcome = controllers[k].tick(&mut tick, &p, &[], 2000).unwrap();
+                (outcome, tick.inputs().to_vec())
+            });
+            if b.0.status == Status::Solved {
+                feasible += 1;
+                active += usize::from(b.0.steps > 0);
+                assert_eq!(a.0.status, Status::Solved, "{name} {i}: {a:?} {b:?}");
+                for (a, b) in a.1.iter().zip(&b.1) {
+                    assert!(
+                        (a - b).abs() < 1e-8 * (1.0 + b.abs()),
+                        "{name} {i}: {a} {b}"
+                    );
+                }
+            }
+        }
+        println!("{name}: {feasible} of 500 feasible, {active} with active rows");
+        assert!(feasible > 100 && active > 20, "{name}: {feasible} {active}");
+    }
+}
