@@ -7,14 +7,14 @@
 use super::device::{ActiveDevice, AdmmDevice, Device};
 use super::exact::full_capacity;
 use super::scenario::Scenario;
-use super::simulate::{RunResult, Runs, TickResult, TickStatistics, closed_loops, cold_ticks};
+use super::simulate::{RunResult, Runs, TickResult, TickStatistics, cold_ticks, warm_loops};
 use super::streams::Stream;
 use crate::Failure;
 use crate::format::short;
 use crate::progress::Progress;
 
 /// Iterations of ADMM that count as never.
-pub const ITERATIONS: u32 = 500;
+pub(super) const ITERATIONS: u32 = 500;
 /// Part of the accuracy that calibration ticks may use.
 const MARGIN: f64 = 0.5;
 /// Rows of memory beyond the largest active set.
@@ -92,6 +92,19 @@ pub struct CalibratedSet {
 }
 
 impl Bench<'_> {
+    /// The same with few runs.
+    pub(super) fn with_few<'b>(&'b self, progress: &'b Progress) -> Bench<'b> {
+        Bench {
+            sizes: BenchSizes {
+                runs: self.sizes.few,
+                cold: self.sizes.few,
+                ..self.sizes
+            },
+            progress,
+            ..*self
+        }
+    }
+
     /// Ticks of the calibration streams.
     pub fn calibration(&self, device: &Device, budget: u32) -> Result<Measured, Failure> {
         let streams = [Stream::CalibrationLoops, Stream::CalibrationTicks];
@@ -121,7 +134,7 @@ impl Bench<'_> {
         let task = self.progress.task(name, runs);
         let loops = of(loops, runs);
         Ok(Measured {
-            loops: closed_loops(self.scenario, device, loops, &task, self.progress)?,
+            loops: warm_loops(self.scenario, device, loops, &task, self.progress)?,
             cold: cold_ticks(self.scenario, device, of(cold, ticks), self.progress)?,
         })
     }
@@ -198,11 +211,18 @@ impl Bench<'_> {
         let share = if solved == 0.0 {
             "no tick".to_owned()
         } else {
-            format!("only {} % of the ticks", short((1000.0 * solved).round() / 10.0))
+            format!(
+                "only {} % of the ticks",
+                short((1000.0 * solved).round() / 10.0)
+            )
         };
         let reason = match solvable as f64 >= LEAST_SOLVED * measured.ticks().count() as f64 {
-            true => "single precision does not resolve the program; take other units or a shorter horizon",
-            false => "the hard bounds cannot be kept there; make them soft, or start elsewhere",
+            true => {
+                "single precision does not resolve the program; take other units or a shorter horizon"
+            }
+            false => {
+                "the hard bounds cannot be kept there; make them soft, or the start set smaller"
+            }
         };
         Err(Failure::NoAnswer(format!(
             "{share} from {} can be solved: {reason}",
@@ -216,15 +236,8 @@ impl Bench<'_> {
         device: &AdmmDevice,
         accuracy: f64,
     ) -> Result<Option<AdmmDevice>, Failure> {
-        let few = Self {
-            sizes: BenchSizes {
-                runs: self.sizes.few,
-                cold: self.sizes.few,
-                ..self.sizes
-            },
-            progress: &self.progress.unobserved(),
-            ..*self
-        };
+        let hidden = self.progress.unobserved();
+        let few = self.with_few(&hidden);
         let (mut low, mut high) = SCALES;
         let mut best = None;
         for _ in 0..HALVINGS {

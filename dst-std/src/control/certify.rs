@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::calibrate::Bench;
 use super::device::Device;
 use super::exact::full_capacity;
-use super::simulate::{RunResult, Runs, TickStatistics, closed_loops};
+use super::simulate::{RunResult, Runs, TickStatistics, warm_loops};
 use super::streams::Stream;
 use crate::Failure;
 use crate::family::certificate::{bound, runs_needed};
@@ -18,7 +18,7 @@ use crate::family::certificate::{bound, runs_needed};
 /// Attempts before the bound that was reached is reported.
 const ATTEMPTS: usize = 5;
 /// Runs of a quick certificate.
-pub const QUICK_RUNS: usize = 300;
+const QUICK_RUNS: usize = 300;
 
 /// Probability and confidence that are asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,7 +98,7 @@ pub struct CertificateFile {
 }
 
 /// Limits of every certificate.
-pub const LIMITS: [&str; 3] = [
+pub(super) const LIMITS: [&str; 3] = [
     "a plant that differs from the model",
     "starts, set-points, noise or disturbances of another distribution than that of the model file",
     "runs of more ticks than those simulated, and bounds that are changed at run time",
@@ -120,7 +120,8 @@ impl Bench<'_> {
                 true => required.confidence,
                 false => 1.0 - delta * libm::exp2(-(attempt as f64)),
             };
-            let senseless = || Failure::NoAnswer("late and confidence must be between 0 and 1".to_owned());
+            let senseless =
+                || Failure::NoAnswer("late and confidence must be between 0 and 1".to_owned());
             let runs = match required.quick {
                 true => QUICK_RUNS,
                 false => runs_needed(required.late, confidence).ok_or_else(senseless)?,
@@ -165,10 +166,9 @@ impl Bench<'_> {
             ticks: self.ticks,
             budget,
         };
-        let results = closed_loops(self.scenario, device, plan, &task, self.progress)?;
-        let is_late = |run: &RunResult| {
-            run.len() < self.ticks || run.iter().any(|t| !t.is_solved())
-        };
+        let results = warm_loops(self.scenario, device, plan, &task, self.progress)?;
+        let is_late =
+            |run: &RunResult| run.len() < self.ticks || run.iter().any(|t| !t.is_solved());
         let infeasible = |run: &RunResult| {
             run.iter()
                 .any(|t| t.outcome.status == Status::Infeasible || !t.solvable)
@@ -189,17 +189,17 @@ impl Bench<'_> {
             attempt,
             runs,
             late_runs: results.iter().filter(|r| is_late(r)).count(),
-            infeasible_runs: results.iter().filter(|r| is_late(r) && infeasible(r)).count(),
+            infeasible_runs: results
+                .iter()
+                .filter(|r| is_late(r) && infeasible(r))
+                .count(),
             inaccurate_runs: results.iter().filter(inaccurate).count(),
             bound: 1.0,
             confidence: 0.0,
             statistics: TickStatistics::of(results.iter().flatten()),
             first_late: first(&is_late),
             softened: softened.collect(),
-            infeasible_starts: (
-                results.iter().filter(|r| begins(r)).count(),
-                first(&begins),
-            ),
+            infeasible_starts: (results.iter().filter(|r| begins(r)).count(), first(&begins)),
             stream,
         })
     }

@@ -4,7 +4,7 @@
 //! the knobs are tuned on these ticks. The next round records the loop of the tuned setting, which is the one that it will meet.
 
 use super::baselines::{FixedSetting, ruiz};
-use super::calibrate::{Bench, BenchSizes, ITERATIONS};
+use super::calibrate::{Bench, ITERATIONS};
 use super::device::{AdmmDevice, Device, InputMap};
 use super::knobset::Knobset;
 use super::pool::Pool;
@@ -103,15 +103,8 @@ impl Bench<'_> {
         let Some(base) = self.scenario.program.jacobi() else {
             return Ok((contender, best));
         };
-        let few = Self {
-            sizes: BenchSizes {
-                runs: self.sizes.few,
-                cold: self.sizes.few,
-                ..self.sizes
-            },
-            progress: &self.progress.unobserved(),
-            ..*self
-        };
+        let hidden = self.progress.unobserved();
+        let few = self.with_few(&hidden);
         let name = format!("{}: grid", self.scenario.name);
         let task = self.progress.task(name, GRID.len() + 2);
         let setting = |rho: f64| FixedSetting {
@@ -172,7 +165,9 @@ impl Bench<'_> {
         };
         // About a hundred iterations for an instance, forwards and backwards.
         let step = (options.batch * 300 * device.iteration_operations()) as f64;
-        let steps = sizes.steps.min((WORK / step / sizes.rounds as f64) as usize);
+        let steps = sizes
+            .steps
+            .min((WORK / step / sizes.rounds as f64) as usize);
         if steps < FEWEST_STEPS {
             return Ok(contender);
         }

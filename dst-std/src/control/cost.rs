@@ -55,7 +55,12 @@ impl Device {
                     None => program.response.len(),
                     Some(data) => data.operations(1),
                 };
-                let stage = [&program.caps, &program.lifts, &program.lower, &program.upper];
+                let stage = [
+                    &program.caps,
+                    &program.lifts,
+                    &program.lower,
+                    &program.upper,
+                ];
                 let stage: usize = stage.into_iter().map(Vec::len).sum();
                 let tables = program.gram.len() + program.scale.len() + response + stage;
                 NUMBER * tables + COSTS.code
@@ -134,7 +139,11 @@ impl Device {
                 let ticks: Vec<&TickResult> = ticks.into_iter().collect();
                 let mut totals: Vec<u32> = ticks.iter().map(|t| t.outcome.total).collect();
                 totals.sort_unstable();
-                let slow = totals.get(totals.len() * 9 / 10).copied().unwrap_or(0).max(1);
+                let slow = totals
+                    .get(totals.len() * 9 / 10)
+                    .copied()
+                    .unwrap_or(0)
+                    .max(1);
                 let slow = ticks.iter().filter(|t| t.outcome.total >= slow);
                 let dearest = slow
                     .map(|t| (t.outcome.operations as f64 - response) / f64::from(t.outcome.total))

@@ -253,7 +253,9 @@ impl Session<'_, '_> {
     pub fn active_rows(&self) -> usize {
         match &self.kind {
             Kind::ActiveSet(controller, ticks) => {
-                let rows = ticks.iter().map(|tick| controller.multipliers(tick).count());
+                let rows = ticks
+                    .iter()
+                    .map(|tick| controller.multipliers(tick).count());
                 rows.max().unwrap_or(0)
             }
             Kind::Admm(..) => 0,

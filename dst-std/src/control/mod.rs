@@ -59,8 +59,14 @@
 mod active_program;
 mod admm_program;
 pub mod baselines;
+mod calibrate;
+mod certify;
 mod closed_loop;
 mod condense;
+mod contenders;
+mod cost;
+mod device;
+mod exact;
 pub mod export;
 mod gradient;
 mod gradient_free;
@@ -72,15 +78,25 @@ mod pool;
 mod program;
 mod recipe;
 mod riccati;
+mod scenario;
 mod score;
+mod simulate;
 mod source;
+mod statement;
+mod stored;
 mod streams;
 mod tail_phase;
 mod tuned;
 mod tuning;
 
 pub use active_program::{ActiveProgram, RollOutData};
+pub use calibrate::{Bench, BenchSizes, CalibratedSet, Measured};
+pub use certify::{Certificate, CertificateFile, Requirement};
 pub use closed_loop::{LoopTrace, closed_loops};
+pub use contenders::{Contender, RoundSizes};
+pub use cost::{COSTS, Costs};
+pub use device::{ActiveDevice, AdmmDevice, Device, InputMap, Session, TickOutcome};
+pub use exact::{ExactSession, ExactTick, exact_session, full_capacity, input_error};
 pub use gradient::{Differentiated, differentiate, unrolled};
 pub use gradient_free::{Searched, tune_without_gradient};
 pub use knobset::Knobset;
@@ -91,7 +107,11 @@ pub use model::{
 pub use pool::Pool;
 pub use program::Program;
 pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
+pub use scenario::{Run, Scenario};
 pub use score::{Score, iterations, solve, solve_exactly};
+pub use simulate::{
+    Recorded, RunResult, Runs, TickResult, TickStatistics, cold_ticks, record, warm_loops,
+};
 pub use streams::Stream;
 pub use tuned::Tuned;
 pub use tuning::{HistoryPoint, Training, TuningOptions, objective, tune};

@@ -188,6 +188,35 @@ impl Scenario {
         (single(p), single(extra))
     }
 
+    /// Hash of the model, or of the tables of a built-in plant: FNV-1a with 64 bits, in hexadecimal.
+    pub fn hash(&self) -> String {
+        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+        let mut add = |bytes: &[u8]| {
+            for &byte in bytes {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        };
+        let mut tables = vec![&self.plant.0, &self.plant.1];
+        match &self.source {
+            Source::Model(model) => {
+                add(serde_json::to_string(model).unwrap_or_default().as_bytes());
+                if let Start::File { states, .. } = &model.start {
+                    tables.extend(states);
+                }
+            }
+            Source::BuiltIn(..) => {
+                let ActiveProgram {
+                    gram, lower, upper, ..
+                } = &self.active;
+                tables.extend([gram, lower, upper]);
+            }
+        }
+        for number in tables.into_iter().flatten() {
+            add(&number.to_bits().to_le_bytes());
+        }
+        format!("{hash:016x}")
+    }
+
     /// The start set in words, for messages.
     pub fn start_words(&self) -> String {
         let Source::Model(model) = &self.source else {

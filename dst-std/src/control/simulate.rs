@@ -54,7 +54,7 @@ impl TickResult {
 pub type RunResult = Vec<TickResult>;
 
 /// Simulates closed loops, each warm-started from tick to tick. A run ends early if its state is no longer finite.
-pub fn closed_loops(
+pub fn warm_loops(
     scenario: &Scenario,
     device: &Device,
     runs: Runs,
@@ -110,9 +110,8 @@ fn sessions<R>(
     device: &Device,
     work: impl FnOnce(&mut Session<'_, '_>, &mut ExactSession<'_, '_>) -> R,
 ) -> Option<R> {
-    let both = device.session(|session| {
-        exact_session(&scenario.active, |exact| work(session, exact))
-    });
+    let both =
+        device.session(|session| exact_session(&scenario.active, |exact| work(session, exact)));
     both.flatten()
 }
 
@@ -155,7 +154,11 @@ fn tick(
     };
     let bit = |kind: usize| 1 << kind.min(63);
     let softened = match outcome.status {
-        Status::Softened => session.softened().into_iter().map(bit).fold(0, |a, b| a | b),
+        Status::Softened => session
+            .softened()
+            .into_iter()
+            .map(bit)
+            .fold(0, |a, b| a | b),
         _ => 0,
     };
     TickResult {
@@ -248,7 +251,11 @@ impl TickStatistics {
             mean_operations: operations.iter().map(|&o| o as f64).sum::<f64>() / n.max(1) as f64,
             p99_operations: operations.get(rank).map_or(0.0, |&o| o as f64),
             errors: ErrorOfInputs::of(&errors),
-            active: ticks.iter().map(|t| usize::from(t.active)).max().unwrap_or(0),
+            active: ticks
+                .iter()
+                .map(|t| usize::from(t.active))
+                .max()
+                .unwrap_or(0),
         }
     }
 }
