@@ -9,11 +9,12 @@ use crate::check;
 use crate::descent::{self, Descent};
 use crate::object;
 use crate::ola::{self, Ola};
+use crate::qp;
 use crate::run::{self, Run};
 use crate::status::{dst_status, status};
 use crate::types::{
     Coordinate, DescentOptions, DescentState, Iterate, Objective, OlaOptions, OlaState, Options,
-    Problem, Seeds, Sensitivity, WindowReport, dst_mismatch,
+    Problem, QpProgram, Seeds, Sensitivity, WindowReport, dst_mismatch, dst_qp_outcome,
 };
 use crate::window::{self, Windowed};
 
@@ -57,6 +58,11 @@ macro_rules! exports {
         $descent_tell:ident,
         $descent_tell_value:ident,
         $descent_tell_failed:ident,
+        $qp_constants:ident,
+        $qp_numbers:ident,
+        $qp_words:ident,
+        $qp_prepare:ident,
+        $qp_solve:ident,
     ) => {
         /// Default options for this step size and tolerance: first passage, Euler, automatic mode, 8 slots, at most a million
         /// steps.
@@ -412,6 +418,82 @@ macro_rules! exports {
             // SAFETY: see the top of this file.
             status(unsafe { descent::tell_failed(descent, verdict) })
         }
+
+        /// Length of the constants of this program for dst_qp_prepare, or 0 if a size is out of range.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $qp_constants(program: *const QpProgram<$S>) -> usize {
+            // SAFETY: see the top of this file.
+            let [constants, _, _] = unsafe { qp::lengths(program) };
+            constants
+        }
+
+        /// Length of the numbers that dst_qp_solve needs, or 0 if a size is out of range.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $qp_numbers(program: *const QpProgram<$S>) -> usize {
+            // SAFETY: see the top of this file.
+            let [_, numbers, _] = unsafe { qp::lengths(program) };
+            numbers
+        }
+
+        /// Length of the words that dst_qp_solve needs, or 0 if a size is out of range.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $qp_words(program: *const QpProgram<$S>) -> usize {
+            // SAFETY: see the top of this file.
+            let [_, _, words] = unsafe { qp::lengths(program) };
+            words
+        }
+
+        /// Factors P, computes A*inv(P)*A', and writes the constants [dst_qp_constants]. Needed once, before any number of solves
+        /// with other q and bounds. DST_ERROR_PROGRAM if P is not positive definite; the constants are then not valid.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $qp_prepare(
+            program: *const QpProgram<$S>,
+            constants: *mut $S,
+            constants_len: usize,
+        ) -> dst_status {
+            // SAFETY: see the top of this file.
+            status(unsafe { qp::prepare(program, constants, constants_len) })
+        }
+
+        /// Solves with q [n], lower [m] and upper [m] in at most `budget` steps, and writes u [n] and *outcome.
+        ///
+        /// Starts from the active set of the last solve, which is in `words` [dst_qp_words]: zero them before the first solve,
+        /// or for a cold start. `numbers` [dst_qp_numbers] is scratch. The program is that of dst_qp_prepare, with the same
+        /// sizes, caps and lifts. Bounds may be infinite; NaN and an infinite q are refused. A lower bound above its upper one
+        /// ends as DST_QP_INFEASIBLE.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $qp_solve(
+            program: *const QpProgram<$S>,
+            constants: *const $S,
+            constants_len: usize,
+            numbers: *mut $S,
+            numbers_len: usize,
+            words: *mut u16,
+            words_len: usize,
+            q: *const $S,
+            lower: *const $S,
+            upper: *const $S,
+            budget: usize,
+            u: *mut $S,
+            outcome: *mut dst_qp_outcome,
+        ) -> dst_status {
+            // SAFETY: see the top of this file.
+            status(unsafe {
+                qp::solve(
+                    program,
+                    constants,
+                    constants_len,
+                    numbers,
+                    numbers_len,
+                    words,
+                    words_len,
+                    [q, lower, upper],
+                    budget,
+                    u,
+                    outcome,
+                )
+            })
+        }
     };
 }
 
@@ -445,6 +527,11 @@ exports!(
     dst_descent_tell_f32,
     dst_descent_tell_value_f32,
     dst_descent_tell_failed_f32,
+    dst_qp_constants_f32,
+    dst_qp_numbers_f32,
+    dst_qp_words_f32,
+    dst_qp_prepare_f32,
+    dst_qp_solve_f32,
 );
 
 exports!(
@@ -477,4 +564,9 @@ exports!(
     dst_descent_tell_f64,
     dst_descent_tell_value_f64,
     dst_descent_tell_failed_f64,
+    dst_qp_constants_f64,
+    dst_qp_numbers_f64,
+    dst_qp_words_f64,
+    dst_qp_prepare_f64,
+    dst_qp_solve_f64,
 );

@@ -12,6 +12,7 @@
 //! | `check` | the check of a problem's derivatives |
 //! | `ola`, `window` | the adaptive methods |
 //! | `descent` | the descent |
+//! | `qp` | quadratic programs |
 //! | `exports` | every `dst_*_f32` and `dst_*_f64`, from one macro |
 //!
 //! # Soundness of `unsafe`
@@ -34,6 +35,7 @@ mod exports;
 mod method;
 mod object;
 mod ola;
+mod qp;
 mod run;
 mod status;
 #[allow(rustdoc::broken_intra_doc_links)] // the same

@@ -87,6 +87,8 @@ statuses! {
     DST_ERROR_INTERNAL = 29, c"internal error of dst";
     /// A coordinate or a radius of a descent is out of range, or theta is not in the range of its coordinate.
     DST_ERROR_COORDINATE = 30, c"a coordinate is invalid: scale > 0, lower < upper, theta in its range, 0 < least_radius <= radius";
+    /// The data of a quadratic program is refused: P is not positive definite, or a number is NaN, infinite or out of range.
+    DST_ERROR_PROGRAM = 31, c"P must be positive definite, and every number of the program finite (bounds may be infinite, caps too)";
 }
 
 /// Result of an operation: a value, or the status to return.
@@ -112,6 +114,7 @@ impl From<Error> for dst_status {
                 Argument::TimeWeight => Self::DST_ERROR_WEIGHT,
                 Argument::Bounds | Argument::Start | Argument::Radius => Self::DST_ERROR_COORDINATE,
                 Argument::Hyperparameter => Self::DST_ERROR_HYPERPARAMETER,
+                Argument::Model | Argument::Tolerance => Self::DST_ERROR_PROGRAM,
                 _ => Self::DST_ERROR_INTERNAL,
             },
             Error::NoSlots => Self::DST_ERROR_NO_SLOTS,

@@ -650,3 +650,52 @@ pub struct DescentState<S> {
     /// 1 if the descent is over, otherwise 0.
     pub finished: c_int,
 }
+
+/// Result of a quadratic program: for the field `status` of dst_qp_outcome.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum dst_qp_status {
+    /// All rows are within their bounds.
+    DST_QP_SOLVED = 0,
+    /// Solved, and at least one soft row is beyond its bound.
+    DST_QP_SOFTENED = 1,
+    /// The budget or the capacity was reached. The point is optimal for the rows of its active set.
+    DST_QP_LATE = 2,
+    /// No u satisfies the hard rows.
+    DST_QP_INFEASIBLE = 3,
+}
+
+/// Quadratic program: minimises u'Pu/2 + q'u subject to lower <= Au <= upper; q and the bounds are given at every solve.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct QpProgram<S> {
+    /// Number of variables n, at most 16383.
+    pub variables: usize,
+    /// Number of rows m of A, at most 16383.
+    pub rows: usize,
+    /// Most rows that the active set can hold. min(n, m) + 1 is always enough; a solve that needs more ends as DST_QP_LATE.
+    pub capacity: usize,
+    /// P [n*n], row by row; symmetric and positive definite. Only dst_qp_prepare reads it.
+    pub hessian: *const S,
+    /// A [m*n], row by row. Only dst_qp_prepare reads it. If the first rows are those of the identity, their bounds are those of
+    /// the variables, and every result is within them exactly.
+    pub matrix: *const S,
+    /// Weight c of the penalty c|v| on the violation v of each row [m], infinity for a hard row. NULL if there is none.
+    pub caps: *const S,
+    /// 1/rho of the penalty rho/2*v*v of each row [m], 0 for a hard row. NULL if there is none.
+    pub lifts: *const S,
+    /// Violation that counts as zero, relative to the terms of the row; 0 stands for 8 machine epsilons.
+    pub tolerance: S,
+}
+
+/// Outcome of dst_qp_solve.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct dst_qp_outcome {
+    /// A dst_qp_status.
+    pub status: i32,
+    /// Number of solutions with the factor: one per change of the active set.
+    pub steps: usize,
+}

@@ -245,7 +245,7 @@ impl<'a, S: Scalar> Controller<'a, S> {
             all.operations += self.respond(work.start, p, extra, state);
             let mut set = Set::new(words);
             set.shift(self.lower.len());
-            let outcome = self.set.solve(work, &mut set, bounds, budget);
+            let outcome = self.set.solve(work, &mut set, bounds, budget, None);
             self.read(inputs, work.rows, bounds);
             all.steps += outcome.steps;
             all.operations += outcome.operations;

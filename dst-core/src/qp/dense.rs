@@ -4,13 +4,16 @@
 //! s⁰ = M·w, the multipliers λ of the [`ActiveSet`], and u = L⁻ᵀ(w − D⁻¹Mᵀλ). M is stored column by column, because the product
 //! that every solve needs runs along columns.
 
-use super::active_set::{ActiveSet, Bounds, Outcome, Work};
+use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
 use super::factor;
-use super::set::Set;
+use super::set::{Entry, Set};
 use super::step::clip;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
-use crate::slices::{combine, dot, pieces, split_mut};
+use crate::slices::{combine, dot, pieces, split, split_mut};
+
+/// Passes of refinement.
+const PASSES: usize = 3;
 
 /// Prepared program.
 #[derive(Clone, Copy, Debug)]
@@ -54,15 +57,26 @@ impl<'m, S: Scalar> DenseMemory<'m, S> {
         numbers: &'m mut [S],
         words: &'m mut [u16],
     ) -> Result<Self, Error> {
+        let mut memory = Self::resume(variables, rows, capacity, numbers, words)?;
+        memory.reset();
+        Ok(memory)
+    }
+
+    /// Cuts memory that an earlier solve has left; the next one starts from its set. Words that are no set are harmless.
+    pub fn resume(
+        variables: usize,
+        rows: usize,
+        capacity: usize,
+        numbers: &'m mut [S],
+        words: &'m mut [u16],
+    ) -> Result<Self, Error> {
         let needed = Self::numbers(variables, rows, capacity);
         exact(Argument::Memory, needed, numbers.len())?;
         exact(Argument::Memory, Self::words(capacity), words.len())?;
         let (variables, rest) = split_mut(numbers, variables);
-        let mut set = Set::new(words);
-        set.clear();
         Ok(Self {
             work: Work::new(rows, capacity, rest),
-            set,
+            set: Set::new(words),
             variables,
         })
     }
@@ -151,7 +165,15 @@ impl<'a, S: Scalar> Dense<'a, S> {
             let expected = |j: usize| if j == *i { S::ONE } else { S::ZERO };
             row.iter().enumerate().all(|(j, &a)| a == expected(j))
         };
-        let boxed = pieces(rows, n).enumerate().take_while(unit).count();
+        // A soft row may be exceeded, so it is no bound to clip to.
+        let hard = |j: usize| {
+            let cap = caps.get(j).copied().unwrap_or(S::INFINITY);
+            cap >= S::MAX && lifts.get(j).is_none_or(|&lift| lift <= S::ZERO)
+        };
+        let boxed = pieces(rows, n)
+            .enumerate()
+            .take_while(|row| unit(row) && hard(row.0))
+            .count();
         let prepared = Self {
             factor: packed,
             inverse,
@@ -168,8 +190,42 @@ impl<'a, S: Scalar> Dense<'a, S> {
         Ok(prepared)
     }
 
+    /// Returns the program whose constants [`prepare`](Self::prepare) has written to `memory`, with its number of `boxed` rows.
+    pub fn prepared(
+        variables: usize,
+        rows: usize,
+        boxed: usize,
+        caps: &'a [S],
+        lifts: &'a [S],
+        tolerance: S,
+        memory: &'a [S],
+    ) -> Result<Self, Error> {
+        exact(
+            Argument::Memory,
+            Self::numbers(variables, rows),
+            memory.len(),
+        )?;
+        let (factor, rest) = split(memory, factor::packed_len(variables));
+        let (inverse, rest) = split(rest, variables);
+        let (columns, rest) = split(rest, rows * variables);
+        let (gram, scale) = split(rest, rows * rows);
+        Ok(Self {
+            factor,
+            inverse,
+            columns,
+            set: ActiveSet {
+                gram,
+                scale,
+                caps,
+                lifts,
+                tolerance,
+            },
+            boxed,
+        })
+    }
+
     /// Solves with q, l and h, from the set of the last solve, in at most `budget` steps. [`DenseMemory::variables`] returns u.
-    /// NaN and an infinite q are refused, and the memory stays as it is.
+    /// NaN, an infinite q, l = ∞ and h = −∞ are refused, and the set of the last solve stays as it is.
     pub fn solve(
         &self,
         memory: &mut DenseMemory<'_, S>,
@@ -185,7 +241,9 @@ impl<'a, S: Scalar> Dense<'a, S> {
         exact(Argument::Memory, m, memory.work.rows.len())?;
         self.set.check(bounds)?;
         finite(Argument::Model, linear)?;
-        if bounds.lower.iter().chain(bounds.upper).any(|b| b.is_nan()) {
+        // Written so that a NaN fails.
+        let below = bounds.lower.iter().all(|&b| b < S::INFINITY);
+        if !below || !bounds.upper.iter().all(|&b| b > -S::INFINITY) {
             return Err(Error::Invalid(Argument::Bounds));
         }
         let w = &mut *memory.variables;
@@ -200,24 +258,94 @@ impl<'a, S: Scalar> Dense<'a, S> {
         }
         memory.work.start.fill(S::ZERO);
         combine(memory.work.start, w, pieces(self.columns, m));
-        let mut outcome = self
-            .set
-            .solve(&mut memory.work, &mut memory.set, bounds, budget);
+        // A finite q may still overflow; nothing of it reaches the set.
+        finite(Argument::Model, w)?;
+        finite(Argument::Model, memory.work.start)?;
+        let curvature =
+            |entries: &[u16], y: &[S], product: &mut [S]| self.curvature(entries, y, product);
+        let mut outcome = self.set.solve(
+            &mut memory.work,
+            &mut memory.set,
+            bounds,
+            budget,
+            Some(&curvature),
+        );
         for (row, multiplier) in self.set.multipliers(&memory.work, &memory.set) {
-            let columns = pieces(self.columns, m).zip(self.inverse);
-            for (w, (column, &inverse)) in w.iter_mut().zip(columns) {
-                let entry = column.get(row).copied().unwrap_or_default();
-                *w -= entry * multiplier * inverse;
-            }
+            self.pull(w, row, multiplier);
             outcome.operations += n;
+        }
+        if outcome.status.is_solved() {
+            // s⁰ − Wλ cancels digits that w still has: the rows of the set are taken to their bounds by their products with w
+            // itself. The factor has the errors of W, so one pass is not always enough.
+            for _ in 0..PASSES {
+                let free = self.set.correct(&mut memory.work, &memory.set, |row| {
+                    let columns = pieces(self.columns, m).zip(&*w);
+                    columns.fold(S::ZERO, |sum, (column, &w)| {
+                        sum + column.get(row).copied().unwrap_or_default() * w
+                    })
+                });
+                for (row, change) in self.set.corrections(&memory.work, &memory.set) {
+                    self.pull(w, row, change);
+                }
+                outcome.operations += free * (2 * n + free);
+            }
+            outcome.operations += n * m;
+            memory.work.rows.fill(S::ZERO);
+            combine(memory.work.rows, w, pieces(self.columns, m));
+            let energy = w.iter().zip(self.inverse);
+            let energy = energy.fold(S::ZERO, |sum, (&w, &inverse)| sum + w * w / inverse);
+            if !self
+                .set
+                .is_consistent(&memory.work, &memory.set, bounds, energy)
+            {
+                outcome.status = Status::Late;
+            }
         }
         factor::back(self.factor, w, n);
         outcome.operations += n * (n + m);
+        if !S::all_finite(w) {
+            // Bounds near the largest number overflow.
+            w.fill(S::ZERO);
+            memory.set.clear();
+            outcome.status = Status::Late;
+        }
         let limits = bounds.lower.iter().zip(bounds.upper);
         for (w, (&lower, &upper)) in w.iter_mut().zip(limits).take(self.boxed) {
             *w = clip(*w, lower, upper);
         }
         Ok(outcome)
+    }
+}
+
+impl<S: Scalar> Dense<'_, S> {
+    /// Writes Wy and returns yᵀWy = Σ_k (Σ_i y_i·M_ik)²/D_k + Σ_i y_i²/ρ_i.
+    fn curvature(&self, entries: &[u16], y: &[S], product: &mut [S]) -> S {
+        let rows = || entries.iter().map(|&entry| Entry(entry).row());
+        let mut sum = S::ZERO;
+        for ((row, &y), to) in rows().zip(y).zip(product.iter_mut()) {
+            *to = y * self.set.lift(row);
+            sum += y * *to;
+        }
+        for (column, &inverse) in pieces(self.columns, self.set.scale.len()).zip(self.inverse) {
+            let at = |row: usize| column.get(row).copied().unwrap_or_default();
+            let part = rows()
+                .zip(y)
+                .fold(S::ZERO, |sum, (row, &y)| sum + y * at(row));
+            for (to, row) in product.iter_mut().zip(rows()) {
+                *to += part * inverse * at(row);
+            }
+            sum += part * part * inverse;
+        }
+        sum
+    }
+
+    /// w ← w − D⁻¹·M_rowᵀ·multiplier
+    fn pull(&self, w: &mut [S], row: usize, multiplier: S) {
+        let columns = pieces(self.columns, self.set.scale.len()).zip(self.inverse);
+        for (w, (column, &inverse)) in w.iter_mut().zip(columns) {
+            let entry = column.get(row).copied().unwrap_or_default();
+            *w -= entry * multiplier * inverse;
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! Saunders 1974, method C1), in one pass over them. All loops run along rows, so no index needs a check.
 
 use crate::scalar::Scalar;
-use crate::slices::{cells, dot, split, split_mut};
+use crate::slices::{cells, less, split, split_mut};
 
 /// Entries of L for this number of rows.
 pub(crate) const fn packed_len(rows: usize) -> usize {
@@ -31,7 +31,7 @@ pub(crate) fn append<S: Scalar>(
         earlier = after;
         let (head, tail) = split_mut(row, i);
         if let Some(entry) = tail.first_mut() {
-            *entry = value - dot(before, head);
+            *entry = less(value, before, head);
         }
     }
     let mut pivot = diagonal;
@@ -124,6 +124,7 @@ pub(crate) fn remove<S: Scalar>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slices::dot;
     use std::vec;
     use std::vec::Vec;
 

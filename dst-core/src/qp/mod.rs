@@ -26,6 +26,7 @@ mod knobs;
 #[cfg(feature = "libm")]
 mod momentum;
 mod program;
+mod refinement;
 mod search;
 mod set;
 mod step;

@@ -6,12 +6,24 @@ use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
 use super::factor;
 use super::set::{Entry, Set, retain};
 use crate::scalar::Scalar;
-use crate::slices::{add_scaled, cells, combine, copy, dot, pieces, split, split_mut};
+use crate::slices::{add_scaled, cells, combine, copy, less, pieces, split, split_mut};
 
 /// Pivot that counts as zero, relative to W_jj, in machine epsilons.
 const SINGULAR: f64 = 16.0;
+/// Rounding of a pivot that is usual, relative to the largest that is possible.
+const TYPICAL: f64 = 0.0625;
+/// Pivot that counts as zero if it was computed as a sum of squares, in units of the square of its rounding.
+const RESOLVED: f64 = 65536.0;
+/// Pivot that may be rounding, relative to W_jj.
+const SUSPECT: f64 = 1e-2;
 /// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
-const PROOF: f64 = 8.0;
+const PROOF: f64 = 1.0;
+
+/// Writes Wy of a direction y over the rows of these entries, and returns yᵀWy, by a way that does not cancel: a sum of squares.
+pub(super) type Curvature<'s, S> = &'s dyn Fn(&[u16], &[S], &mut [S]) -> S;
+
+/// Violated rows that a pass over all rows remembers.
+const CANDIDATES: usize = 16;
 
 /// Solve in progress.
 struct Search<'s, 'm, 'w, 'a, S> {
@@ -26,7 +38,22 @@ struct Search<'s, 'm, 'w, 'a, S> {
     factored: usize,
     /// True if no row was taken out of the factor since it was built.
     fresh: bool,
+    /// True if s is s⁰, and was not copied.
+    plain: bool,
+    /// True if s is not that of the multipliers.
+    stale: bool,
     tolerance: S,
+    /// True if the multipliers cancel each other: the rows of the set are nearly dependent.
+    narrow: bool,
+    /// Pivot of the last row that was found dependent, at least the rounding of it.
+    pivot: S,
+    curvature: Option<Curvature<'s, S>>,
+    /// Violation that the rounding of Wλ explains, in units of 1/scale.
+    noise: S,
+    /// Violated rows that are not in the set.
+    candidates: [u16; CANDIDATES],
+    /// Number of candidates.
+    known: usize,
     steps: usize,
     operations: usize,
     budget: usize,
@@ -51,13 +78,15 @@ struct Violation<S> {
 }
 
 impl<S: Scalar> ActiveSet<'_, S> {
-    /// Solves from s⁰ in `work.start` and the set of the last solve. Afterwards `work.rows` is s.
+    /// Solves from s⁰ in `work.start` and the set of the last solve. Afterwards `work.rows` is s. `curvature` resolves pivots that W
+    /// alone cannot tell from zero.
     pub(crate) fn solve(
         &self,
         work: &mut Work<'_, S>,
         set: &mut Set<'_>,
         bounds: Bounds<'_, S>,
         budget: usize,
+        curvature: Option<Curvature<'_, S>>,
     ) -> Outcome {
         let (free, saturated) = set.counts();
         let mut search = Search {
@@ -69,7 +98,15 @@ impl<S: Scalar> ActiveSet<'_, S> {
             saturated,
             factored: 0,
             fresh: true,
+            plain: true,
+            stale: true,
             tolerance: self.tolerance.max(S::from_f64(8.0) * S::EPSILON),
+            narrow: false,
+            pivot: S::ZERO,
+            curvature,
+            noise: S::ZERO,
+            candidates: [0; CANDIDATES],
+            known: 0,
             steps: 0,
             operations: 0,
             budget,
@@ -80,8 +117,11 @@ impl<S: Scalar> ActiveSet<'_, S> {
             steps: search.steps,
             operations: search.operations,
         };
-        let (free, saturated) = (search.free, search.saturated);
+        let (free, saturated, plain) = (search.free, search.saturated, search.plain);
         set.set_counts(free, saturated);
+        if plain {
+            core::mem::swap(&mut work.start, &mut work.rows);
+        }
         outcome
     }
 }
@@ -96,7 +136,9 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             self.discard();
             return Status::Infeasible;
         }
-        self.begin();
+        if !self.begin() {
+            return Status::Solved;
+        }
         let mut repaired = false;
         loop {
             if !self.restore() {
@@ -119,7 +161,16 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         self.release_all();
         self.free = 0;
         self.factored = 0;
-        copy(self.work.rows, self.work.start);
+        self.plain = true;
+    }
+
+    /// s
+    fn rows(&self) -> &[S] {
+        if self.plain {
+            self.work.start
+        } else {
+            self.work.rows
+        }
     }
 
     #[inline(always)]
@@ -127,13 +178,15 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         Entry(self.set.free.get(place).copied().unwrap_or_default())
     }
 
-    /// Fills in the bounds of the last set. Without one, takes in the rows that are violated by more than their own bound.
-    fn begin(&mut self) {
+    /// Fills in the bounds of the last set. Without one, takes in the rows that are violated by more than their own bound. False
+    /// if no row is violated.
+    fn begin(&mut self) -> bool {
         let bounds = self.bounds;
+        let m = self.constants.scale.len();
         let renewed = |entry: Entry| {
             let (lower, upper) = bounds.of(entry.row());
             let bound = if entry.is_upper() { upper } else { lower };
-            (bound.abs() < S::MAX)
+            (entry.row() < m && bound.abs() < S::MAX)
                 .then(|| Entry::new(entry.row(), entry.is_upper(), lower == upper))
         };
         self.free = retain(self.set.free, self.free, renewed);
@@ -141,8 +194,8 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         for place in 0..self.saturated {
             self.move_saturated(place, -S::ONE);
         }
-        if self.free + self.saturated == 0 {
-            self.take_violated();
+        if self.free + self.saturated == 0 && !self.take_violated() {
+            return false;
         }
         for place in 0..self.free {
             let bound = self.bound(self.entry(place));
@@ -150,6 +203,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
                 *to = bound;
             }
         }
+        true
     }
 
     fn bound(&self, entry: Entry) -> S {
@@ -157,29 +211,36 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         if entry.is_upper() { upper } else { lower }
     }
 
-    /// Takes in all rows that are violated by more than their own bound.
-    fn take_violated(&mut self) {
+    /// Takes in all rows that are violated by more than their own bound; other violated rows become candidates. True if a row is
+    /// violated at all.
+    fn take_violated(&mut self) -> bool {
         let Bounds { lower, upper } = self.bounds;
         // One place is left for the first row that is added.
         let mut places = self.set.free.iter_mut();
         places.next_back();
+        let mut places = places.peekable();
         let mut row = 0;
+        let mut violated = false;
         for stage in pieces(self.work.start, lower.len()) {
             for ((&s, &lower), &upper) in stage.iter().zip(lower).zip(upper) {
-                let above = s > upper;
-                if above || s < lower {
+                // Written so that a NaN is violated.
+                if !(s <= upper && s >= lower) {
+                    violated = true;
+                    let above = s > upper;
                     let bound = if above { upper } else { lower };
-                    if (s - bound).abs() > bound.abs() {
-                        let Some(place) = places.next() else {
-                            return;
-                        };
+                    let far = (s - bound).abs() > bound.abs();
+                    if let Some(place) = places.next_if(|_| far) {
                         *place = Entry::new(row, above, lower == upper).0;
                         self.free += 1;
+                    } else if let Some(place) = self.candidates.get_mut(self.known) {
+                        *place = row as u16;
+                        self.known += 1;
                     }
                 }
                 row += 1;
             }
         }
+        violated
     }
 
     /// Adds the part of a saturated row to s⁰, or takes it out (−1).
@@ -199,8 +260,8 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         self.saturated = 0;
     }
 
-    /// Appends the next row of the set to the factor. Returns its pivot, or none if the row depends on those before.
-    fn append(&mut self) -> Option<S> {
+    /// Appends the next row of the set to the factor. False if the row depends on those before.
+    fn append(&mut self) -> bool {
         let k = self.factored;
         let entry = self.entry(k);
         let m = self.constants.scale.len();
@@ -213,7 +274,73 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         let work = &mut *self.work;
         let pivot = factor::append(work.packed, work.inverse, k, values, diagonal, least);
         self.operations += k * (k + 3) / 2;
-        (pivot > least).then_some(pivot)
+        // Rounding of W changes the pivot by up to ε·(Σ|y_i|√W_ii)², where y is the null direction. That may be much more than
+        // ε·W_kk: a short row that is a sum of long ones, or a set that is nearly dependent. y costs a substitution, so it is
+        // computed only if the pivot is small or the multipliers cancel each other.
+        if pivot > S::from_f64(SUSPECT) * diagonal && !self.narrow {
+            return self.accept(k);
+        }
+        let sum = self.null_norm(k);
+        let noise = S::EPSILON * sum * sum;
+        let singular = S::from_f64(SINGULAR) * noise;
+        if pivot > least && pivot > singular {
+            return self.accept(k);
+        }
+        let Some(curvature) = self.curvature else {
+            self.pivot = pivot.abs().max(S::from_f64(TYPICAL) * noise);
+            return false;
+        };
+        // y has the errors of the factor; what they leave of Wy shows how to mend it. Then yᵀWy is a sum of squares of numbers that
+        // are exact to ε·sum.
+        let (entries, _) = split(self.set.free, k + 1);
+        let work = &mut *self.work;
+        curvature(entries, work.target, work.forward);
+        for i in 0..k {
+            let (done, rest) = split_mut(work.forward, i);
+            if let Some(to) = rest.first_mut() {
+                *to = less(*to, factor::row(work.packed, i), done);
+            }
+        }
+        for (to, &inverse) in work.forward.iter_mut().zip(work.inverse.iter()).take(k) {
+            *to *= inverse;
+        }
+        factor::back(work.packed, work.forward, k);
+        for (y, &error) in work.target.iter_mut().zip(work.forward.iter()).take(k) {
+            *y -= error;
+        }
+        let pivot = curvature(entries, work.target, work.forward);
+        self.operations += 2 * k * k;
+        self.substitute(0);
+        let noise = S::EPSILON * noise;
+        self.pivot = pivot.max(noise);
+        if pivot <= S::from_f64(RESOLVED) * noise {
+            return false;
+        }
+        if let Some(inverse) = self.work.inverse.get_mut(k) {
+            *inverse = S::ONE / pivot;
+        }
+        self.accept(k)
+    }
+
+    /// Makes row k part of the factor.
+    fn accept(&mut self, k: usize) -> bool {
+        self.factored += 1;
+        self.substitute(k);
+        true
+    }
+
+    /// Σ|y_i|√W_ii of the null direction y of row k, which ends with 1. Writes y to `target`.
+    fn null_norm(&mut self, k: usize) -> S {
+        self.null_direction(k, true);
+        let m = self.constants.scale.len();
+        let known = self.set.free.iter().zip(self.work.target.iter());
+        let mut sum = S::ZERO;
+        for (&entry, y) in known.take(k + 1) {
+            let row = Entry(entry).row();
+            let at = |values: &[S], i: usize| values.get(i).copied().unwrap_or_default();
+            sum += y.abs() * at(self.constants.gram, row * (m + 1)) * at(self.constants.scale, row);
+        }
+        sum
     }
 
     /// L⁻¹(s⁰ − b), from this row on.
@@ -224,7 +351,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let bound = self.work.bounds.get(k).copied().unwrap_or_default();
             let (done, rest) = split_mut(self.work.forward, k);
             if let Some(to) = rest.first_mut() {
-                *to = start - bound - dot(factor::row(self.work.packed, k), done);
+                *to = less(start - bound, factor::row(self.work.packed, k), done);
             }
             self.operations += k;
         }
@@ -291,15 +418,14 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// False if the deadline came first.
     fn restore(&mut self) -> bool {
         while self.free > 0 {
-            let first = self.factored;
+            if self.steps >= self.budget {
+                return false;
+            }
             while self.factored < self.free {
-                if self.append().is_some() {
-                    self.factored += 1;
-                } else {
+                if !self.append() {
                     self.take_out(self.factored);
                 }
             }
-            self.substitute(first);
             self.solve();
             let mut changed = false;
             for place in (0..self.free).rev() {
@@ -322,9 +448,6 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             if !changed {
                 break;
             }
-            if self.steps >= self.budget {
-                return false;
-            }
         }
         let Work {
             target,
@@ -335,31 +458,41 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         true
     }
 
-    /// Adds violated rows until there is none. An error is a status that a factor built anew might change.
+    /// Adds violated rows until there is none: the worst of the candidates, or the worst of all rows if no candidate is violated.
+    /// An error is a status that a factor built anew might change.
     fn ascend(&mut self) -> Result<Status, Status> {
         loop {
-            let norm = self.evaluate();
-            if !norm.is_finite() {
-                self.discard();
-                return Ok(Status::Late);
+            let (norm, square) = self.sizes();
+            self.noise = self.tolerance * norm;
+            self.narrow = S::from_f64(SUSPECT) * norm * norm > square;
+            let mut worst = self.worst_candidate();
+            if let Ok(None) = worst {
+                self.evaluate();
+                worst = self.worst();
             }
-            let Ok(worst) = self.worst(norm) else {
+            let (true, Ok(worst)) = (norm.is_finite(), worst) else {
                 self.discard();
                 return Ok(Status::Late);
             };
             let Some(worst) = worst else {
-                return if self.fresh || self.is_accurate(norm) {
+                return if self.fresh || self.is_accurate() {
                     Ok(self.solved())
                 } else {
                     Err(self.solved())
                 };
             };
             // A row that is added takes a step at least.
-            if self.steps >= self.budget || self.free >= self.work.bounds.len() {
-                return Ok(Status::Late);
-            }
-            self.enter(worst);
-            if let Some(status) = self.climb(worst) {
+            let end = if self.steps >= self.budget || self.free >= self.work.bounds.len() {
+                Some(Ok(Status::Late))
+            } else {
+                self.enter(worst);
+                self.stale = true;
+                self.climb(worst)
+            };
+            if let Some(status) = end {
+                if self.stale {
+                    self.evaluate();
+                }
                 return status;
             }
         }
@@ -376,8 +509,31 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         }
     }
 
-    /// Computes s = s⁰ − Wλ; returns Σ|λ_i|√W_ii, the size of what was summed.
-    fn evaluate(&mut self) -> S {
+    /// Σ|λ_i|√W_ii, the size of what is summed, and ‖u − u⁰‖_P² = λᵀ(s⁰ − s), without saturated rows: the rows of the set are at
+    /// their bounds.
+    fn sizes(&self) -> (S, S) {
+        let m = self.constants.scale.len();
+        let (mut norm, mut square) = (S::ZERO, S::ZERO);
+        let known = self.work.multipliers.iter().zip(self.work.bounds.iter());
+        let known = self.set.free.iter().zip(known);
+        for (&entry, (&value, &bound)) in known.take(self.free) {
+            let row = Entry(entry).row();
+            let at = |values: &[S], i: usize| values.get(i).copied().unwrap_or_default();
+            let diagonal = at(self.constants.gram, row * (m + 1));
+            norm += value.abs() * diagonal * at(self.constants.scale, row);
+            square += value * (at(self.work.start, row) - bound);
+        }
+        (norm, square)
+    }
+
+    /// Computes s = s⁰ − Wλ.
+    fn evaluate(&mut self) {
+        self.stale = false;
+        // A saturated row can change s⁰ before s is computed again.
+        self.plain = self.free + self.saturated == 0;
+        if self.plain {
+            return;
+        }
         let m = self.constants.scale.len();
         let gram = self.constants.gram;
         let Work {
@@ -398,54 +554,60 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             .iter()
             .map(|&entry| split(split(gram, Entry(entry).row() * m).1, m).0);
         combine(rows, negative, vectors);
-        let mut norm = S::ZERO;
-        for (entry, value) in entries.iter().zip(multipliers) {
-            let row = Entry(*entry).row();
-            let diagonal = gram.get(row * (m + 1)).copied().unwrap_or_default();
-            let scale = self.constants.scale.get(row).copied().unwrap_or_default();
-            norm += value.abs() * diagonal * scale;
-        }
         self.operations += m * self.free;
-        norm
     }
 
-    /// Largest violation that is not rounding; an error if s is not finite.
-    fn worst(&self, norm: S) -> Result<Option<Violation<S>>, ()> {
+    /// Violation of a row with this s, none if it is rounding; an error if it is not finite.
+    fn violation(&self, row: usize, s: S, lower: S, upper: S) -> Result<Option<Violation<S>>, ()> {
+        let above = s > upper;
+        let bound = if above { upper } else { lower };
+        let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
+        let scale = at(self.constants.scale);
+        let amount = (s - bound).abs() * scale;
+        let size = bound.abs() + at(self.work.start).abs();
+        if amount <= self.tolerance * size * scale + self.noise {
+            return Ok(None);
+        }
+        if amount.is_nan() {
+            return Err(());
+        }
+        Ok(Some(Violation {
+            returning: None,
+            entry: Entry::new(row, above, lower == upper),
+            bound,
+            amount,
+        }))
+    }
+
+    /// Largest violation that is not rounding, and the candidates for the steps after it; an error if s is not finite.
+    fn worst(&mut self) -> Result<Option<Violation<S>>, ()> {
         let Bounds { lower, upper } = self.bounds;
         let mut worst: Option<Violation<S>> = None;
         let mut amount = S::ZERO;
-        let noise = self.tolerance * norm;
+        let mut candidates = [0; CANDIDATES];
+        let mut places = candidates.iter_mut();
         let mut row = 0;
-        let known = pieces(self.work.start, lower.len());
-        for (stage, start) in pieces(self.work.rows, lower.len()).zip(known) {
-            let bounds = lower.iter().zip(upper);
-            for ((&s, &start), (&lower, &upper)) in stage.iter().zip(start).zip(bounds) {
-                let above = s > upper;
-                if above || s < lower || s.is_nan() {
-                    let bound = if above { upper } else { lower };
-                    let beyond = (s - bound).abs();
-                    if beyond.is_nan() {
-                        return Err(());
+        for stage in pieces(self.rows(), lower.len()) {
+            for (&s, (&lower, &upper)) in stage.iter().zip(lower.iter().zip(upper)) {
+                // Written so that a NaN is violated.
+                if !(s <= upper && s >= lower)
+                    && !self.contains(row)
+                    && let Some(found) = self.violation(row, s, lower, upper)?
+                {
+                    if let Some(place) = places.next() {
+                        *place = row as u16;
                     }
-                    let scale = self.constants.scale.get(row).copied().unwrap_or_default();
-                    let size = bound.abs() + start.abs();
-                    let scaled = beyond * scale;
-                    if scaled > amount
-                        && scaled > self.tolerance * size * scale + noise
-                        && !self.contains(row)
-                    {
-                        amount = scaled;
-                        worst = Some(Violation {
-                            returning: None,
-                            entry: Entry::new(row, above, lower == upper),
-                            bound,
-                            amount,
-                        });
+                    if found.amount > amount {
+                        amount = found.amount;
+                        worst = Some(found);
                     }
                 }
                 row += 1;
             }
         }
+        let left = places.len();
+        self.candidates = candidates;
+        self.known = CANDIDATES - left;
         let saturated = self.set.saturated.iter().take(self.saturated);
         for (place, &entry) in saturated.enumerate() {
             let entry = Entry(entry);
@@ -453,8 +615,8 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let bound = self.bound(entry);
             let size = bound.abs() + at(self.work.start).abs();
             let scale = at(self.constants.scale);
-            let scaled = entry.outward(bound - at(self.work.rows)) * scale;
-            if scaled > amount && scaled > self.tolerance * size * scale + noise {
+            let scaled = entry.outward(bound - at(self.rows())) * scale;
+            if scaled > amount && scaled > self.tolerance * size * scale + self.noise {
                 amount = scaled;
                 worst = Some(Violation {
                     returning: Some(place),
@@ -467,6 +629,41 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         Ok(worst)
     }
 
+    /// Largest violation among the candidates; those that are satisfied are forgotten.
+    fn worst_candidate(&mut self) -> Result<Option<Violation<S>>, ()> {
+        let mut worst: Option<Violation<S>> = None;
+        let mut amount = S::ZERO;
+        let mut kept = 0;
+        let m = self.constants.scale.len();
+        for place in 0..self.known {
+            let row = usize::from(self.candidates.get(place).copied().unwrap_or_default());
+            let (_, rest) = split(self.constants.gram, row * m);
+            let mut s = self.work.start.get(row).copied().unwrap_or_default();
+            let known = self.set.free.iter().zip(self.work.multipliers.iter());
+            for (&entry, &value) in known.take(self.free) {
+                s -= rest.get(Entry(entry).row()).copied().unwrap_or_default() * value;
+            }
+            self.operations += self.free;
+            let (lower, upper) = self.bounds.of(row);
+            if s <= upper && s >= lower {
+                continue;
+            }
+            let Some(found) = self.violation(row, s, lower, upper)? else {
+                continue;
+            };
+            if let Some(to) = self.candidates.get_mut(kept) {
+                *to = row as u16;
+                kept += 1;
+            }
+            if found.amount > amount {
+                amount = found.amount;
+                worst = Some(found);
+            }
+        }
+        self.known = kept;
+        Ok(worst)
+    }
+
     /// True if the set contains this row.
     #[inline]
     fn contains(&self, row: usize) -> bool {
@@ -476,15 +673,15 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     }
 
     /// True if the rows of the set are at their bounds, to rounding.
-    fn is_accurate(&self, norm: S) -> bool {
+    fn is_accurate(&self) -> bool {
         let known = self.set.free.iter().zip(self.work.bounds.iter());
         known.take(self.free).all(|(&entry, &bound)| {
             let row = Entry(entry).row();
             let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
             let scale = at(self.constants.scale);
             let size = bound.abs() + at(self.work.start).abs();
-            let off = (at(self.work.rows) - bound).abs() * scale;
-            off <= self.tolerance * size * scale + self.tolerance * norm
+            let off = (at(self.rows()) - bound).abs() * scale;
+            off <= self.tolerance * size * scale + self.noise
         })
     }
 
@@ -497,6 +694,11 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             close_gap(cells(self.set.saturated), place, self.saturated);
             self.saturated -= 1;
             self.substitute(0);
+        } else {
+            // It is a candidate no more.
+            let row = worst.entry.row();
+            let keep = |entry: Entry| (usize::from(entry.0) != row).then_some(entry);
+            self.known = retain(&mut self.candidates, self.known, keep);
         }
         let place = self.free;
         if let (Some(entry), Some(to), Some(bound)) = (
@@ -514,17 +716,10 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// Solves with the new row, the last of the set; rows that block the way leave.
     fn climb(&mut self, worst: Violation<S>) -> Option<Result<Status, Status>> {
         loop {
-            let mut singular = false;
             let last = self.free - 1;
-            if self.factored < self.free {
-                if self.append().is_some() {
-                    self.factored += 1;
-                    self.substitute(last);
-                } else {
-                    singular = true;
-                }
-            }
+            let singular = self.factored < self.free && !self.append();
             if singular {
+                self.steps += 1;
                 let upward = worst.returning.is_none() == worst.entry.is_upper();
                 self.null_direction(last, upward);
             } else {
@@ -569,7 +764,6 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             *to = sign;
         }
         self.operations += last * (last + 1) / 2;
-        self.steps += 1;
     }
 
     /// First row whose multiplier reaches its limit on the way to `target`, or in its direction, and the length of the step.
@@ -621,17 +815,18 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     /// Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and
     /// a distant point satisfies it.
     fn no_way(&mut self, worst: Violation<S>) -> Result<Status, Status> {
-        // ‖u − u⁰‖_P² = λᵀ(s⁰ − s); the new row has no multiplier yet.
-        let mut square = S::ZERO;
-        let known = self.set.free.iter().zip(self.work.multipliers.iter());
-        for (&entry, &value) in known.take(self.free) {
-            let row = Entry(entry).row();
-            let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
-            square += value * (at(self.work.start) - at(self.work.rows));
-        }
         self.free -= 1;
-        let least = S::from_f64(PROOF * PROOF * SINGULAR) * S::EPSILON;
-        let status = if worst.amount * worst.amount > least * square {
+        let (_, square) = self.sizes();
+        let m = self.constants.scale.len();
+        let row = worst.entry.row();
+        let diagonal = self
+            .constants
+            .gram
+            .get(row * (m + 1))
+            .copied()
+            .unwrap_or_default();
+        let least = S::from_f64(PROOF * PROOF) * self.pivot;
+        let status = if worst.amount * worst.amount * diagonal > least * square {
             Status::Infeasible
         } else {
             Status::Late

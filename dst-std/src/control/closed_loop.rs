@@ -8,7 +8,7 @@ use super::plants::{Plant, Sine};
 use crate::random::bits;
 
 /// Seconds per tick; both plants have the same.
-const H: f64 = 0.05;
+pub(super) const H: f64 = 0.05;
 
 /// Record of one closed-loop run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,7 +22,7 @@ pub struct LoopTrace {
 }
 
 /// The extra linear term at time t: that of the nominal controller, or none.
-fn nominal(plant: &Plant, sines: &[Sine], t: f64, x: &[f32]) -> Vec<f32> {
+pub(super) fn nominal(plant: &Plant, sines: &[Sine], t: f64, x: &[f32]) -> Vec<f32> {
     if !plant.program.linear.is_empty() {
         return Vec::new();
     }

@@ -46,7 +46,7 @@ pub(crate) fn riccati(a: &Matrix, b: &Matrix, q: &Matrix, r: &Matrix) -> Result<
     // The residual, in the scaled states.
     let stage = Stage::before(a, b, r, &p).ok_or(NoGain::NotStabilisable)?;
     let next = q.plus(&stage.cost).scaled(&units, &units);
-    if !(next.distance(&h) <= RESIDUAL * h.largest()) {
+    if !next.is_finite() || next.distance(&h) > RESIDUAL * h.largest() {
         return Err(NoGain::NotStabilisable);
     }
     let radius = stage.closed.scaled(&inverse, &units).spectral_radius();

@@ -56,7 +56,7 @@ pub(crate) fn identifier(name: &str) -> String {
 }
 
 /// Numbers, eight to a line.
-fn numbers(values: &[f32], suffix: &str) -> String {
+pub(super) fn numbers(values: &[f32], suffix: &str) -> String {
     let mut text = String::new();
     for line in values.chunks(8) {
         let line: Vec<String> = line.iter().map(|v| format!("{v:?}{suffix}")).collect();

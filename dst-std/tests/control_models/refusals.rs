@@ -94,7 +94,7 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
                         l1: Some(-1.0),
                         quadratic: None,
                     }),
-                )]
+                )];
             },
             "states: soft of state 2 needs",
         ),
@@ -111,7 +111,7 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
                 m.references = vec![Reference {
                     state: 12,
                     range: Limits::between(0.0, 1.0),
-                }]
+                }];
             },
             "references must name",
         ),
@@ -120,7 +120,7 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
                 m.references = vec![Reference {
                     state: 1,
                     range: Limits::FREE,
-                }]
+                }];
             },
             "references need a finite range",
         ),
@@ -132,7 +132,7 @@ fn what_is_wrong_with_a_model_is_one_sentence() {
                         range: Limits::between(0.0, 1.0)
                     };
                     2
-                ]
+                ];
             },
             "references must name different",
         ),

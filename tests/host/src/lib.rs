@@ -1,6 +1,8 @@
 //! Shared by the host tests: N* as a plain function of θ and x0, and its derivative by differences.
 
 mod formulas;
+pub mod interior_point;
+pub mod programs;
 mod random;
 mod steps;
 

@@ -110,6 +110,39 @@ pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     Ok(())
 }
 
+/// Compiles a program without the library for speed, as a user would; returns its file.
+pub(crate) fn compile_fast(
+    cargo: &Cargo,
+    board: &Board,
+    name: &str,
+    defines: &[String],
+) -> Result<PathBuf, String> {
+    let of_board = |machine: &&Machine| machine.board.target == board.target;
+    let machine = MACHINES.iter().find(of_board);
+    let machine = machine.ok_or_else(|| format!("no C compiler for {}", board.target))?;
+    ensure(machine.tools)?;
+    let program = cargo.target_folder("c").join(format!("{name}-fast.elf"));
+    std::fs::create_dir_all(cargo.target_folder("c")).map_err(|e| e.to_string())?;
+    let start = machine.start;
+    let mut command = Command::new(format!("{}-gcc", machine.prefix));
+    command
+        .current_dir(sources(cargo))
+        .args(["-std=gnu99", "-O3"])
+        .args(STRICT)
+        .args(machine.flags)
+        .args(["-ffunction-sections", "-fdata-sections"])
+        .args(defines)
+        .args(["-I", "firmware", "-I", "controllers", "-I", CONTROLLER])
+        .arg(format!("{name}.c"))
+        .arg(format!("firmware/{start}.c"))
+        .args(["-nostartfiles", "-T", &format!("firmware/{start}.ld")])
+        .arg("-Wl,--gc-sections")
+        .arg("-o")
+        .arg(&program);
+    answer(&mut command)?;
+    Ok(program)
+}
+
 /// The lines of the controllers.
 fn tick_lines(output: &str) -> Vec<String> {
     let lines = output.lines().filter(|line| line.starts_with("ticks "));

@@ -79,6 +79,7 @@ pub(crate) const CROSS: &[Job] = &[
     firmware::<2>(),
     firmware::<3>(),
     job("C firmware", c_firmware::run),
+    noted("instructions per tick", cross::counts::run),
 ];
 
 /// The C library: on this machine, then as firmware.

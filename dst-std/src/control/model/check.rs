@@ -72,9 +72,8 @@ fn finite(name: &str, values: impl IntoIterator<Item = f64>) -> Result<(), Model
 /// Bounds in order. One beyond the numbers of single precision is none.
 fn ordered(name: &str, bounds: impl IntoIterator<Item = Limits>) -> Result<(), ModelError> {
     for Limits { lower, upper } in bounds {
-        // Written so that a NaN is out of order.
         let missing = lower == f64::INFINITY || upper == f64::NEG_INFINITY;
-        if !(lower <= upper) || missing {
+        if lower.is_nan() || upper.is_nan() || lower > upper || missing {
             return refuse(format!(
                 "{name} need a lower bound that is not above the upper"
             ));

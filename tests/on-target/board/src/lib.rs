@@ -7,6 +7,7 @@
 mod once;
 mod semihosting;
 pub mod stack;
+pub mod timer;
 
 pub use once::Once;
 pub use semihosting::{Out, exit, write, write_words};

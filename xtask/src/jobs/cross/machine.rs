@@ -73,8 +73,18 @@ impl Machine {
 
     /// Runs a program to its end, however it ends.
     pub(crate) fn run(&self, program: &Path) -> Result<Output, String> {
-        let mut child = self
-            .command(program)
+        self.run_command(program, self.command(program))
+    }
+
+    /// The same with a clock that advances by 64 ns per instruction, so that the timer of the board counts instructions.
+    pub(crate) fn run_by_instructions(&self, program: &Path) -> Result<Output, String> {
+        let mut command = self.command(program);
+        command.args(["-icount", "shift=6"]);
+        self.run_command(program, command)
+    }
+
+    fn run_command(&self, program: &Path, mut command: Command) -> Result<Output, String> {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -1,6 +1,7 @@
 //! Firmware on emulated boards: built, run, compared with the host bit by bit, measured against its budgets.
 
 pub(crate) mod budgets;
+pub(crate) mod counts;
 mod descent;
 mod formula;
 mod logging;
@@ -172,16 +173,26 @@ struct Firmware<'a> {
 
 impl Firmware<'_> {
     fn build(&self, name: &str, variables: &[(&str, &str)]) -> Result<PathBuf, String> {
+        self.build_with(name, "release", variables)
+    }
+
+    fn build_with(
+        &self,
+        name: &str,
+        profile: &str,
+        variables: &[(&str, &str)],
+    ) -> Result<PathBuf, String> {
         let folder = self.cargo.root().join(FOLDER);
         let mut command = self.rust.command(self.cargo, &folder, "build");
         command
-            .args(["--quiet", "--locked", "--release", "--package", name])
+            .args(["--quiet", "--locked", "--profile", profile])
+            .args(["--package", name])
             .env("CARGO_TARGET_DIR", &self.out)
             .envs(variables.iter().copied());
         succeed(&mut command)?;
         Ok(Path::new(&self.out)
             .join(self.rust.target)
-            .join("release")
+            .join(profile)
             .join(name))
     }
 }

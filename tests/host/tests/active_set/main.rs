@@ -1,0 +1,9 @@
+//! The dual active set against an independent solver, on random programs; warm starts, deadlines, refusals.
+
+mod adapter;
+mod agreement;
+mod deadline;
+mod refusals;
+mod sensitivity;
+mod table;
+mod warm;

@@ -1,0 +1,117 @@
+//! Recorded ticks of the safety filter and the quadrotor: instructions of each tick, its outcome and its inputs, as words.
+//!
+//! The emulator runs with `-icount shift=6`, so that an instruction takes 64 ns of its time, and the system timer counts 40 ns: a
+//! difference of 8 is 5 instructions. The time of an empty tick is subtracted.
+
+#![no_std]
+#![no_main]
+
+use board::{Once, timer, write_words};
+use dst_core::mpc::{Controller, Tick};
+use dst_core::qp::Status;
+use dst_models::controllers::{quadrotor, safety_filter};
+
+board::entry!(main);
+
+/// Never called, and therefore not linked: see the symbol check.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}
+
+/// Files that `cargo xtask` writes before it builds this program.
+static SAFETY: &[u8] = include_bytes!(env!("DST_SAFETY_TICKS"));
+static QUADROTOR: &[u8] = include_bytes!(env!("DST_QUADROTOR_TICKS"));
+
+struct Room {
+    safety: ([f32; safety_filter::NUMBERS], [u16; safety_filter::WORDS]),
+    quadrotor: ([f32; quadrotor::NUMBERS], [u16; quadrotor::WORDS]),
+}
+
+static ROOM: Once<Room> = Once::new(Room {
+    safety: (
+        [0.0; safety_filter::NUMBERS],
+        [0; safety_filter::WORDS],
+    ),
+    quadrotor: ([0.0; quadrotor::NUMBERS], [0; quadrotor::WORDS]),
+});
+
+/// Longest parameter with its extra term.
+const LONGEST: usize = 64;
+/// Steps allowed per tick and block.
+const BUDGET: usize = 500;
+
+/// Words of the file, one after the other.
+struct Words(&'static [u8]);
+
+impl Words {
+    fn next(&mut self) -> u32 {
+        match self.0.split_first_chunk::<4>() {
+            Some((word, rest)) => {
+                self.0 = rest;
+                u32::from_le_bytes(*word)
+            }
+            None => 0,
+        }
+    }
+
+    fn fill(&mut self, values: &mut [f32]) {
+        for value in values {
+            *value = f32::from_bits(self.next());
+        }
+    }
+}
+
+/// Runs all ticks of a file. Words of a tick: instructions, status, steps, operations, inputs.
+fn run(
+    file: &'static [u8],
+    controller: &Controller<'static, f32>,
+    numbers: &mut [f32],
+    entries: &mut [u16],
+) -> Result<(), dst_core::Error> {
+    let mut words = Words(file);
+    let ticks = words.next();
+    let (p_len, extra_len) = (words.next() as usize, words.next() as usize);
+    let mut memory = Tick::new(controller, numbers, entries)?;
+    let (mut p, mut extra) = ([0.0; LONGEST], [0.0; LONGEST]);
+    let (Some(p), Some(extra)) = (p.get_mut(..p_len), extra.get_mut(..extra_len)) else {
+        return Ok(());
+    };
+    let empty = timer::instructions(|| {}).1;
+    for _ in 0..ticks {
+        let cold = words.next() & 1 != 0;
+        words.fill(p);
+        words.fill(extra);
+        if cold {
+            memory.reset();
+        }
+        let (outcome, count) =
+            timer::instructions(|| controller.tick(&mut memory, p, extra, BUDGET));
+        let outcome = outcome?;
+        let status = match outcome.status {
+            Status::Solved => 0,
+            Status::Softened => 1,
+            Status::Late => 2,
+            Status::Infeasible => 3,
+        };
+        write_words(&[
+            count.saturating_sub(empty),
+            status,
+            outcome.steps as u32,
+            outcome.operations as u32,
+        ]);
+        for u in memory.inputs() {
+            write_words(&[u.to_bits()]);
+        }
+    }
+    Ok(())
+}
+
+fn main() -> u32 {
+    let Some(room) = ROOM.take() else { return 2 };
+    let (numbers, entries) = &mut room.safety;
+    let safety = run(SAFETY, &safety_filter::CONTROLLER, numbers, entries);
+    let (numbers, entries) = &mut room.quadrotor;
+    let hover = run(QUADROTOR, &quadrotor::CONTROLLER, numbers, entries);
+    u32::from(safety.is_err() || hover.is_err())
+}

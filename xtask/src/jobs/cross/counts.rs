@@ -1,0 +1,306 @@
+//! Instructions of the recorded ticks of the two plants, in Rust and in C, with the error of every input.
+//!
+//! The emulator runs with `-icount`, and the firmware reads the timer of the board: a thousand ticks take seconds. Ticks and exact
+//! inputs come from `dst-bench/src/bin/recorded_ticks.rs`. The programs are built for speed (-O3, opt-level 3), with the fused
+//! operations that a C compiler uses by default.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::budgets;
+use super::machine::{CORTEX_M4F, Machine};
+use super::{FOLDER, Firmware};
+use crate::cargo::{Cargo, succeed};
+use crate::jobs::c_firmware;
+use crate::toolchain::RustFor;
+
+/// Plants in the order in which the programs run them: name, inputs of all blocks, largest error of u0 (99th percentile).
+const PLANTS: [(&str, usize, f64); 2] = [("safety_filter", 4, 1e-4), ("quadrotor", 4, 1e-5)];
+/// Rust may take this many times the instructions of C.
+const RATIO: f64 = 1.25;
+
+/// One tick on the device.
+struct Counted {
+    instructions: u32,
+    status: u32,
+    steps: u32,
+    /// Multiply-adds; only Rust counts them.
+    operations: u32,
+    inputs: Vec<f32>,
+}
+
+/// Mean, 99th percentile and maximum.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    mean: f64,
+    p99: f64,
+    max: f64,
+}
+
+impl Spread {
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = values.collect();
+        sorted.sort_by(f64::total_cmp);
+        let rank = (0.99 * sorted.len().saturating_sub(1) as f64).round() as usize;
+        Self {
+            mean: sorted.iter().sum::<f64>() / sorted.len().max(1) as f64,
+            p99: sorted.get(rank).copied().unwrap_or(0.0),
+            max: sorted.last().copied().unwrap_or(0.0),
+        }
+    }
+
+    fn all(self) -> [(&'static str, f64); 3] {
+        [("mean", self.mean), ("p99", self.p99), ("max", self.max)]
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.0} / {:.0} / {:.0}", self.mean, self.p99, self.max)
+    }
+}
+
+/// Files with the recorded ticks and the exact inputs of a plant.
+struct Recording {
+    folder: PathBuf,
+}
+
+impl Recording {
+    fn write(cargo: &Cargo) -> Result<Self, String> {
+        let folder = cargo.target_folder("ticks");
+        let mut command = cargo.command();
+        command
+            .args(["run", "--quiet", "--package", "dst-bench"])
+            .args(["--bin", "recorded_ticks", "--"])
+            .arg(&folder);
+        succeed(&mut command)?;
+        Ok(Self { folder })
+    }
+
+    fn file(&self, plant: &str, ending: &str) -> PathBuf {
+        self.folder.join(format!("{plant}.{ending}"))
+    }
+
+    /// Flags of all ticks, and their exact inputs.
+    fn read(&self, plant: &str, inputs: usize) -> Result<(Vec<u32>, Vec<Vec<f64>>), String> {
+        let read = |ending: &str| {
+            let file = self.file(plant, ending);
+            std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))
+        };
+        let ticks = words(&read("ticks")?);
+        let &[count, p, extra, ..] = ticks.as_slice() else {
+            return Err(format!("{plant}: no ticks"));
+        };
+        let length = 1 + p as usize + extra as usize;
+        let flags = ticks[3..].chunks_exact(length).map(|tick| tick[0]);
+        let exact: Vec<f64> = read("exact")?
+            .chunks_exact(8)
+            .map(|b| f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]))
+            .collect();
+        let exact: Vec<Vec<f64>> = exact.chunks_exact(inputs).map(<[f64]>::to_vec).collect();
+        if exact.len() != count as usize {
+            return Err(format!("{plant}: {} exact inputs", exact.len()));
+        }
+        Ok((flags.collect(), exact))
+    }
+}
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    let word = |b: &[u8]| u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+    bytes.chunks_exact(4).map(word).collect()
+}
+
+/// Builds, runs, compares and holds everything against the budgets.
+pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
+    let machine = &CORTEX_M4F;
+    machine.ensure()?;
+    let recording = Recording::write(cargo)?;
+    let rust = in_rust(cargo, machine, &recording)?;
+    let c = in_c(cargo, machine, &recording)?;
+    let budgets = cargo.root().join(FOLDER).join("budgets.toml");
+    let mut failures = Vec::new();
+    let mut note = Vec::new();
+    for (number, (plant, inputs, error)) in PLANTS.into_iter().enumerate() {
+        let (flags, exact) = recording.read(plant, inputs)?;
+        for (kind, looped) in [("cold", 0), ("loop", 2)] {
+            let chosen = |ticks: &[Counted], value: &dyn Fn(&Counted, &[f64]) -> f64| {
+                let known = ticks.iter().zip(&exact).zip(&flags);
+                let chosen = known.filter(|(_, flag)| **flag & 2 == looped);
+                Spread::of(chosen.map(|((tick, exact), _)| value(tick, exact)))
+            };
+            let counts = [("rust", &rust[number]), ("c", &c[number])].map(|(language, ticks)| {
+                if ticks.len() != flags.len() {
+                    failures.push(format!("{language} {plant}: {} ticks", ticks.len()));
+                }
+                let unsolved = chosen(ticks, &|t, _| f64::from(u8::from(t.status > 1)));
+                let off = chosen(ticks, &|t, exact| {
+                    let pairs = t.inputs.iter().zip(exact);
+                    pairs.fold(0.0, |m: f64, (&u, e)| m.max((f64::from(u) - e).abs()))
+                });
+                let count = chosen(ticks, &|t, _| f64::from(t.instructions));
+                let steps = chosen(ticks, &|t, _| f64::from(t.steps));
+                eprintln!(
+                    "{language:<5}{plant:<14} {kind}: {count} instructions, steps {steps}, error of u0 {:.1e} / {:.1e} / {:.1e}",
+                    off.mean, off.p99, off.max
+                );
+                if unsolved.max > 0.0 {
+                    failures.push(format!("{language} {plant} {kind}: ticks that are not solved"));
+                }
+                if off.p99 > error {
+                    failures.push(format!("{language} {plant} {kind}: error of u0 {:.1e}", off.p99));
+                }
+                for (name, value) in count.all() {
+                    let key = format!("{language}_{plant}_{kind}_{name}");
+                    let measured = value.round() as u64;
+                    failures.extend(budgets::check_one(&budgets, machine.target, &key, measured).err());
+                }
+                count
+            });
+            let [rust, c] = counts;
+            if rust.mean > RATIO * c.mean || rust.max > RATIO * c.max {
+                failures.push(format!(
+                    "{plant} {kind}: Rust {rust}, C {c}: more than {RATIO} times"
+                ));
+            }
+            note.push(format!("{plant} {kind} {c}"));
+        }
+        fit(plant, &rust[number]);
+    }
+    if failures.is_empty() {
+        Ok(note.join(", "))
+    } else {
+        Err(failures.join("\n"))
+    }
+}
+
+/// Prints what an operation and a step cost, by least squares: the constants of the estimate that an export prints.
+fn fit(plant: &str, ticks: &[Counted]) {
+    let rows: Vec<([f64; 3], f64)> = ticks
+        .iter()
+        .map(|t| {
+            let features = [1.0, f64::from(t.steps), f64::from(t.operations)];
+            (features, f64::from(t.instructions))
+        })
+        .collect();
+    let mut normal = [[0.0; 4]; 3];
+    for (x, y) in &rows {
+        for i in 0..3 {
+            for j in 0..3 {
+                normal[i][j] += x[i] * x[j];
+            }
+            normal[i][3] += x[i] * y;
+        }
+    }
+    for k in 0..3 {
+        let pivot = normal[k];
+        for (i, row) in normal.iter_mut().enumerate() {
+            if i != k {
+                let factor = row[k] / pivot[k];
+                for (value, p) in row.iter_mut().zip(pivot) {
+                    *value -= factor * p;
+                }
+            }
+        }
+    }
+    let [a, b, c] = [0, 1, 2].map(|k| normal[k][3] / normal[k][k]);
+    let off = rows.iter().map(|(x, y)| {
+        let estimate = a + b * x[1] + c * x[2];
+        (estimate - y).abs() / y
+    });
+    eprintln!(
+        "{plant}: instructions = {a:.0} + {b:.1}·steps + {c:.3}·operations, off by {:.3} / {:.3} / {:.3}",
+        Spread::of(off.clone()).mean,
+        Spread::of(off.clone()).p99,
+        Spread::of(off).max
+    );
+}
+
+fn in_rust(
+    cargo: &Cargo,
+    machine: &Machine,
+    recording: &Recording,
+) -> Result<Vec<Vec<Counted>>, String> {
+    let rust = RustFor::new(cargo, machine.target)?;
+    let firmware = Firmware {
+        cargo,
+        rust: &rust,
+        out: cargo.target_folder("on-target"),
+    };
+    let files = PLANTS.map(|(plant, ..)| recording.file(plant, "ticks"));
+    let [safety, quadrotor] = files.each_ref().map(|f| f.to_string_lossy().into_owned());
+    let variables = [
+        ("DST_SAFETY_TICKS", safety.as_str()),
+        ("DST_QUADROTOR_TICKS", quadrotor.as_str()),
+    ];
+    let program = firmware.build_with("count", "fast", &variables)?;
+    crate::elf::check_elf(&program)?;
+    let output = machine.run_by_instructions(&program)?;
+    if !output.status.success() {
+        return Err(format!("count: {}", output.status));
+    }
+    let words = words(&output.stdout);
+    let mut rest = words.as_slice();
+    let mut all = Vec::new();
+    for (plant, inputs, _) in PLANTS {
+        let (flags, _) = recording.read(plant, inputs)?;
+        let (mine, others) = rest
+            .split_at_checked(flags.len() * (4 + inputs))
+            .ok_or_else(|| format!("count: {plant}: {} words", rest.len()))?;
+        rest = others;
+        let ticks = mine.chunks_exact(4 + inputs).map(|tick| Counted {
+            instructions: tick[0],
+            status: tick[1],
+            steps: tick[2],
+            operations: tick[3],
+            inputs: tick[4..].iter().map(|&u| f32::from_bits(u)).collect(),
+        });
+        all.push(ticks.collect());
+    }
+    Ok(all)
+}
+
+fn in_c(
+    cargo: &Cargo,
+    machine: &Machine,
+    recording: &Recording,
+) -> Result<Vec<Vec<Counted>>, String> {
+    let define = |name: &str, plant: &str| {
+        let file = recording.file(plant, "ticks");
+        format!("-D{name}=\"\\\"{}\\\"\"", file.display())
+    };
+    let defines = [
+        define("SAFETY_TICKS", "safety_filter"),
+        define("QUADROTOR_TICKS", "quadrotor"),
+    ];
+    let program: PathBuf = c_firmware::compile_fast(cargo, machine, "count", &defines)?;
+    let output = machine.run_by_instructions(Path::new(&program))?;
+    if !output.status.success() {
+        return Err(format!("count in C: {}", output.status));
+    }
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    PLANTS
+        .iter()
+        .map(|(plant, ..)| {
+            let lines = text.lines().filter_map(|line| line.strip_prefix(plant));
+            lines.map(counted).collect()
+        })
+        .collect()
+}
+
+/// A line of the program in C: instructions, status, steps, inputs.
+fn counted(line: &str) -> Result<Counted, String> {
+    let words: Result<Vec<u32>, _> = line
+        .split_whitespace()
+        .map(|word| u32::from_str_radix(word, 16))
+        .collect();
+    match words.map_err(|e| format!("{line}: {e}"))?.as_slice() {
+        &[instructions, status, steps, ref inputs @ ..] => Ok(Counted {
+            instructions,
+            status,
+            steps,
+            operations: 0,
+            inputs: inputs.iter().map(|&u| f32::from_bits(u)).collect(),
+        }),
+        _ => Err(format!("count in C: {line}")),
+    }
+}
