@@ -24,6 +24,10 @@ const PARTS: [f64; 4] = [0.1, 0.01, 0.001, 0.0];
 /// Scales of the tolerances of ADMM: powers of ten.
 const SCALES: (f64, f64) = (-5.0, 2.0);
 const HALVINGS: usize = 7;
+/// Least number of runs of a calibration of ADMM.
+const FEWEST_RUNS: usize = 3;
+/// Runs of a score of ADMM over those of a calibration.
+const SCORED: usize = 4;
 /// A share of solved ticks below which there is nothing to export.
 const LEAST_SOLVED: f64 = 0.05;
 
@@ -36,6 +40,8 @@ pub struct BenchSizes {
     pub cold: usize,
     /// Runs and cold ticks of a calibration of ADMM, which takes many of them.
     pub few: usize,
+    /// Multiply-adds of such a calibration, which decide about fewer.
+    pub work: f64,
 }
 
 /// A scenario with the sizes and the seed of its simulations.
@@ -94,10 +100,16 @@ pub struct CalibratedSet {
 impl Bench<'_> {
     /// The same with few runs.
     pub(super) fn with_few<'b>(&'b self, progress: &'b Progress) -> Bench<'b> {
+        // A hundred iterations per tick, of a few multiply-adds for every entry of K.
+        let shape = self.scenario.program.shape;
+        let entries = shape.inverse_entries() + 3 * shape.output_entries() + 8 * shape.rows();
+        let run = (100 * self.ticks * shape.blocks * entries) as f64;
+        let few =
+            ((self.sizes.work / run) as usize).clamp(FEWEST_RUNS, self.sizes.few.max(FEWEST_RUNS));
         Bench {
             sizes: BenchSizes {
-                runs: self.sizes.few,
-                cold: self.sizes.few,
+                runs: few,
+                cold: few,
                 ..self.sizes
             },
             progress,
@@ -115,6 +127,14 @@ impl Bench<'_> {
     pub fn scoring(&self, device: &Device, budget: u32) -> Result<Measured, Failure> {
         let streams = [Stream::ScoringLoops, Stream::ScoringTicks];
         self.measure(device, streams, budget, [self.sizes.runs, self.sizes.cold])
+    }
+
+    /// The same, with few runs.
+    pub(super) fn scoring_with_few(&self, device: &Device) -> Result<Measured, Failure> {
+        let streams = [Stream::ScoringLoops, Stream::ScoringTicks];
+        let few = self.with_few(self.progress).sizes;
+        let counts = [SCORED * few.runs, SCORED * few.cold];
+        self.measure(device, streams, ITERATIONS, counts)
     }
 
     fn measure(
@@ -182,12 +202,17 @@ impl Bench<'_> {
             }
         }
         // A smaller memory changes nothing but ticks that need more of it.
-        let solved = measured.solved();
-        let mut capacity = measured.statistics().active + SPARE_ROWS;
+        let fresh = |device: &ActiveDevice| {
+            self.scoring(&Device::ActiveSet(device.clone()), self.most_steps())
+        };
+        let largest = fresh(&device)?;
+        let solved = [measured.solved(), largest.solved()];
+        let active = measured.statistics().active;
+        let mut capacity = active.max(largest.statistics().active) + SPARE_ROWS;
         while capacity < full {
             device.capacity = capacity;
             let found = measure(&device)?;
-            if found.solved() >= solved {
+            if found.solved() >= solved[0] && fresh(&device)?.solved() >= solved[1] {
                 measured = found;
                 break;
             }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::calibrate::Bench;
 use super::device::Device;
 use super::exact::full_capacity;
-use super::simulate::{RunResult, Runs, TickStatistics, warm_loops};
+use super::simulate::{RunResult, Runs, TickResult, TickStatistics, warm_loops};
 use super::streams::Stream;
 use crate::Failure;
 use crate::family::certificate::{bound, runs_needed};
@@ -42,8 +42,10 @@ pub struct Certificate {
     pub runs: usize,
     /// Runs with a tick that is late or not solved.
     pub late_runs: usize,
-    /// Runs with a tick that has no solution.
+    /// Late runs whose first unsolved tick has no solution: no budget cures them.
     pub infeasible_runs: usize,
+    /// Ticks without a solution that were not solved.
+    pub infeasible_ticks: usize,
     /// Runs with a tick whose inputs miss the accuracy.
     pub inaccurate_runs: usize,
     /// With the confidence, the probability of a late run is at most this.
@@ -169,9 +171,10 @@ impl Bench<'_> {
         let results = warm_loops(self.scenario, device, plan, &task, self.progress)?;
         let is_late =
             |run: &RunResult| run.len() < self.ticks || run.iter().any(|t| !t.is_solved());
+        let is_infeasible = |t: &TickResult| t.outcome.status == Status::Infeasible || !t.solvable;
         let infeasible = |run: &RunResult| {
-            run.iter()
-                .any(|t| t.outcome.status == Status::Infeasible || !t.solvable)
+            let mut unsolved = run.iter().filter(|t| !t.is_solved());
+            unsolved.next().is_some_and(is_infeasible)
         };
         let inaccurate = |run: &&RunResult| run.iter().any(|t| f64::from(t.error) > accuracy);
         let begins = |run: &RunResult| run.first().is_some_and(|t| !t.solvable);
@@ -192,6 +195,11 @@ impl Bench<'_> {
             infeasible_runs: results
                 .iter()
                 .filter(|r| is_late(r) && infeasible(r))
+                .count(),
+            infeasible_ticks: results
+                .iter()
+                .flatten()
+                .filter(|t| !t.is_solved() && is_infeasible(t))
                 .count(),
             inaccurate_runs: results.iter().filter(inaccurate).count(),
             bound: 1.0,

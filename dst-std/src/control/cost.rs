@@ -120,7 +120,7 @@ impl Device {
     }
 
     /// Estimated instructions of a tick in which every block takes the whole budget. Its operations per step are those of the dearest of
-    /// the slow ticks.
+    /// the slow ticks that were seen.
     pub fn instructions_at_budget<'a>(
         &self,
         ticks: impl IntoIterator<Item = &'a TickResult>,
@@ -137,14 +137,9 @@ impl Device {
                 let blocks = program.blocks as f64;
                 let response = blocks * program.response_operations() as f64;
                 let ticks: Vec<&TickResult> = ticks.into_iter().collect();
-                let mut totals: Vec<u32> = ticks.iter().map(|t| t.outcome.total).collect();
-                totals.sort_unstable();
-                let slow = totals
-                    .get(totals.len() * 9 / 10)
-                    .copied()
-                    .unwrap_or(0)
-                    .max(1);
-                let slow = ticks.iter().filter(|t| t.outcome.total >= slow);
+                let most = ticks.iter().map(|t| t.outcome.total).max().unwrap_or(0);
+                // A step of a tick with few of them may include the factor of a whole set.
+                let slow = ticks.iter().filter(|t| 2 * t.outcome.total >= most.max(1));
                 let dearest = slow
                     .map(|t| (t.outcome.operations as f64 - response) / f64::from(t.outcome.total))
                     .fold(0.0, f64::max);

@@ -7,6 +7,7 @@
 use super::calibrate::{Bench, BenchSizes, CalibratedSet, ITERATIONS, Measured};
 use super::certify::{Certificate, CertificateFile, LIMITS, Requirement};
 use super::contenders::{Contender, RoundSizes};
+use super::controller_source::controller_source;
 use super::device::{AdmmDevice, Device};
 use super::program::Program;
 use super::scenario::Scenario;
@@ -20,8 +21,11 @@ use crate::format::short;
 use crate::progress::Progress;
 use crate::qp::{Baseline, Instructions, Late, Summary};
 
-/// Name and text of the controller in C, which reads the headers of constants.
+/// Name and text of ADMM in C, which reads the headers of constants.
 pub const RUNTIME: (&str, &str) = ("dst_controller.h", include_str!("dst_controller.h"));
+
+/// Name and text of the active set in C.
+pub const ACTIVE_SET_RUNTIME: (&str, &str) = ("dst_active_set.h", include_str!("dst_active_set.h"));
 
 /// Solver to export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +92,8 @@ pub struct Exported {
 /// Part of the counts of the calibration that is added to the budget: one in this many, and a few.
 const BUDGET_PART: u32 = 4;
 const BUDGET_SPARE: u32 = 2;
+/// Share of unsolved ticks above which ADMM counts as failing.
+const ADMM_FAILS: f64 = 0.01;
 /// An accuracy within this factor of what single precision reaches is warned of.
 const NEAR: f64 = 10.0;
 
@@ -125,7 +131,7 @@ pub fn export(
         match contender.device.clone() {
             Some(device) => {
                 let device = Device::Admm(device);
-                let score = bench.scoring(&device, ITERATIONS)?;
+                let score = bench.scoring_with_few(&device)?;
                 field.push(Rival {
                     name,
                     device,
@@ -142,10 +148,14 @@ pub fn export(
             short(request.accuracy)
         ))
     })?;
-    let mut winner = field.swap_remove(chosen);
+    let mut winner = field.remove(chosen);
     let calibrated = match &winner.device {
         Device::ActiveSet(_) => set.measured.statistics(),
-        Device::Admm(_) => bench.calibration(&winner.device, ITERATIONS)?.statistics(),
+        Device::Admm(_) => {
+            let score = bench.scoring(&winner.device, ITERATIONS)?;
+            winner.score = score;
+            bench.calibration(&winner.device, ITERATIONS)?.statistics()
+        }
     };
     let worst = calibrated
         .counts
@@ -174,9 +184,10 @@ fn sizes(quick: bool) -> (BenchSizes, RoundSizes) {
     match quick {
         true => (
             BenchSizes {
-                runs: 60,
-                cold: 300,
+                runs: 200,
+                cold: 1000,
                 few: 10,
+                work: 2e8,
             },
             RoundSizes {
                 rounds: 1,
@@ -189,7 +200,8 @@ fn sizes(quick: bool) -> (BenchSizes, RoundSizes) {
             BenchSizes {
                 runs: 400,
                 cold: 4000,
-                few: 30,
+                few: 40,
+                work: 2e9,
             },
             RoundSizes {
                 rounds: 3,
@@ -375,10 +387,19 @@ impl Subject<'_> {
             text.map(|t| t + "\n")
                 .map_err(|e| Failure::NoAnswer(format!("{name}: {e}")))
         };
-        let (runtime, content) = RUNTIME;
-        let mut files = vec![(runtime.to_owned(), content.to_owned())];
+        let (runtime, content) = match &self.winner.device {
+            Device::ActiveSet(_) => ACTIVE_SET_RUNTIME,
+            Device::Admm(_) => RUNTIME,
+        };
+        let mut files = Vec::new();
         match &self.winner.device {
-            Device::ActiveSet(_) => {}
+            Device::ActiveSet(device) => {
+                let single = |v: &[f64]| -> Vec<f32> { v.iter().map(|&v| v as f32).collect() };
+                let (a, b) = &self.bench.scenario.plant;
+                let plant = (single(a), single(b));
+                let plant = (&plant.0[..], &plant.1[..]);
+                files.extend(controller_source(name, &device.controller(), plant, note));
+            }
             Device::Admm(AdmmDevice { program, tuned, .. }) => {
                 let program = Program {
                     tolerance: program.cast().tolerance,
@@ -403,6 +424,7 @@ impl Subject<'_> {
                 }
             }
         }
+        files.push((runtime.to_owned(), content.to_owned()));
         let text = json(serde_json::to_string_pretty(certificate))?;
         files.push((format!("{name}_certificate.json"), text));
         Ok(files)
@@ -427,13 +449,24 @@ impl Subject<'_> {
             ));
         }
         let counts = certificate.statistics.counts;
-        if counts.unsolved > 0 {
+        let infeasible = certificate.infeasible_ticks;
+        if infeasible > 0 {
             warnings.push(format!(
-                "{} of {} ticks in the loop were not solved within {} {}",
-                counts.unsolved,
+                "in {infeasible} of {} ticks of the loop the hard bounds cannot be kept, in {} of {} runs; make them soft",
+                counts.ticks, certificate.infeasible_runs, certificate.runs
+            ));
+        }
+        if counts.unsolved > infeasible {
+            warnings.push(format!(
+                "{} of {} ticks of the loop were late, at a budget of {} {} and {} active rows",
+                counts.unsolved - infeasible,
                 counts.ticks,
                 certificate.budget,
-                statement::unit(&self.winner.device)
+                statement::unit(&self.winner.device),
+                match &self.winner.device {
+                    Device::ActiveSet(device) => device.capacity.to_string(),
+                    Device::Admm(_) => "any number of".to_owned(),
+                }
             ));
         }
         let bound = certificate.bound;
@@ -463,19 +496,20 @@ impl Subject<'_> {
         for (kind, &share) in certificate.softened.iter().enumerate() {
             if share > 0.0 {
                 warnings.push(format!(
-                    "the bound of {} is exceeded in the plan of {} % of the ticks",
+                    "the plan exceeds the soft bound of {} in {} of the ticks",
                     scenario.active.names[kind],
                     percent(share)
                 ));
             }
         }
-        for rival in self.others.iter().filter(|r| r.contender.is_some()) {
+        let tuned = |rival: &&Rival| rival.contender.as_ref().is_some_and(|c| c.knobs.is_some());
+        for rival in self.others.iter().filter(tuned) {
             let counts = rival.score.statistics().counts;
-            if counts.unsolved > 0 {
+            let share = counts.unsolved as f64 / counts.ticks.max(1) as f64;
+            if share > ADMM_FAILS {
                 warnings.push(format!(
-                    "{} leaves {} % of the ticks unsolved after {ITERATIONS} iterations",
-                    rival.name,
-                    percent(counts.unsolved as f64 / counts.ticks.max(1) as f64)
+                    "ADMM fails on this model: {} of its ticks are not solved after {ITERATIONS} iterations",
+                    percent(share)
                 ));
             }
         }
@@ -488,7 +522,10 @@ impl Subject<'_> {
     }
 }
 
-/// A share in percent, with two digits.
+/// A share in percent.
 fn percent(share: f64) -> String {
-    format!("{:.2}", 100.0 * share)
+    match 100.0 * share {
+        percent if percent < 0.01 => "less than 0.01 %".to_owned(),
+        percent => format!("{percent:.2} %"),
+    }
 }

@@ -64,10 +64,10 @@ mod certify;
 mod closed_loop;
 mod condense;
 mod contenders;
+mod controller_source;
 mod cost;
 mod device;
 mod exact;
-mod controller_source;
 pub mod export;
 mod gradient;
 mod gradient_free;
@@ -95,8 +95,8 @@ pub use active_program::{ActiveProgram, RollOutData};
 pub use calibrate::{Bench, BenchSizes, CalibratedSet, Measured};
 pub use certify::{Certificate, CertificateFile, Requirement};
 pub use closed_loop::{LoopTrace, closed_loops};
-pub use controller_source::controller_source;
 pub use contenders::{Contender, RoundSizes};
+pub use controller_source::controller_source;
 pub use cost::{COSTS, Costs};
 pub use device::{ActiveDevice, AdmmDevice, Device, InputMap, Session, TickOutcome};
 pub use exact::{ExactSession, ExactTick, exact_session, full_capacity, input_error};
@@ -110,8 +110,8 @@ pub use model::{
 pub use pool::Pool;
 pub use program::Program;
 pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
-pub use scenario::{Run, Scenario};
 pub use recorded::{RecordedTick, Recording};
+pub use scenario::{Run, Scenario};
 pub use score::{Score, iterations, solve, solve_exactly};
 pub use simulate::{
     Recorded, RunResult, Runs, TickResult, TickStatistics, cold_ticks, record, warm_loops,

@@ -76,7 +76,7 @@ impl Scenario {
     pub fn of_plant(plant: &Plant) -> Self {
         Self {
             name: plant.name.to_owned(),
-            active: plant.active.clone(),
+            active: softened(&plant.active),
             program: plant.program.clone(),
             input_map: None,
             kinds: plant.kinds.iter().map(|k| k.1).collect(),
@@ -242,4 +242,24 @@ impl Scenario {
         let numbers: Vec<String> = run.x.iter().map(|&x| short(x)).collect();
         format!("[{}]", numbers.join(", "))
     }
+}
+
+/// The program with exact ℓ1 penalties on its outputs. A state that rides on its bound leaves it by rounding, and the hard program has
+/// no solution then. The weight is the multiplier that moves an output of the first stage as far as the first input can.
+fn softened(program: &ActiveProgram<f64>) -> ActiveProgram<f64> {
+    let mut soft = program.clone();
+    if !soft.caps.is_empty() || soft.kinds == soft.inputs {
+        return soft;
+    }
+    let m = soft.rows();
+    let width = soft.upper[0] - soft.lower[0];
+    let cap = |kind: usize| {
+        let moved = (soft.gram[kind * m] / soft.gram[0]).abs();
+        width * moved / soft.gram[kind * m + kind]
+    };
+    let outputs = soft.inputs..soft.kinds;
+    let caps = std::iter::repeat_n(f64::INFINITY, soft.inputs).chain(outputs.clone().map(cap));
+    soft.caps = caps.collect();
+    soft.soft = outputs.collect();
+    soft
 }

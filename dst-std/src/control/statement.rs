@@ -92,7 +92,7 @@ pub(super) fn header(device: &Device, summary: &Summary, certificate: &Certifica
     let call = match device {
         Device::ActiveSet(_) => [
             "Rust: `let mut tick = memory.start()?;`, then at every tick `CONTROLLER.tick(&mut tick, &p, &[], BUDGET)?` and `tick.inputs()`.",
-            "C: `dst_controller_tick(&NAME, &memory, p, NULL, BUDGET)`; p is the state, then set-points, then the previous input.",
+            "C: `dst_controller_tick(&NAME, numbers, words, p, NULL, BUDGET, u, &outcome)` of dst_active_set.h; p is the state, then set-points, then the previous input.",
         ],
         Device::Admm(_) => [
             "Rust: `CONTROLLER.tick(&mut tick, &p, &[], BUDGET)?`, then `tick.inputs()`.",
