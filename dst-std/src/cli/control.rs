@@ -64,7 +64,7 @@ Examples:
   dst control export --model motor.json --accuracy 1e-4 --late 1e-4 --confidence 0.99 --out firmware
   dst control export --model motor.json --quick --json | jq .budget
 
-A page of code from a model to a running loop: tests/c/own_controller.c (C), dst-core/examples/ticks.rs (Rust).
+A page of code from a model to a running loop: tests/c/own_controller.c (C), dst-std/examples/own_plant.rs (Rust).
 Exit codes: 0: exported; 1: no result, such as a model that is never solved; 2: usage error; 130: Ctrl-C.")]
 struct ExportArgs {
     /// Folder to write to; created if it does not exist. Without it nothing is written.

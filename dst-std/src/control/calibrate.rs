@@ -17,15 +17,21 @@ use crate::progress::Progress;
 pub(super) const ITERATIONS: u32 = 500;
 /// Part of the accuracy that calibration ticks may use.
 const MARGIN: f64 = 0.5;
+/// Part of the accuracy that may be rounding, of which calibration has seen nearly the worst.
+const ROUNDING: f64 = 0.8;
 /// Rows of memory beyond the largest active set.
 const SPARE_ROWS: usize = 4;
 /// Tolerances of the active set, as parts of the accuracy. Bounds may be missed by about as much.
 const PARTS: [f64; 4] = [0.1, 0.01, 0.001, 0.0];
 /// Scales of the tolerances of ADMM: powers of ten.
-const SCALES: (f64, f64) = (-5.0, 2.0);
+const SCALES: (f64, f64) = (-5.0, 1.0);
 const HALVINGS: usize = 7;
 /// Least number of runs of a calibration of ADMM.
 const FEWEST_RUNS: usize = 3;
+/// Cold ticks for a run of it: they are the ones with many active bounds.
+const COLD: usize = 25;
+/// Factors by which tolerances are tightened until fresh ticks meet the accuracy.
+const TIGHTER: [f64; 4] = [1.0, 0.3, 0.1, 0.03];
 /// Runs of a score of ADMM over those of a calibration.
 const SCORED: usize = 4;
 /// A share of solved ticks below which there is nothing to export.
@@ -109,7 +115,7 @@ impl Bench<'_> {
         Bench {
             sizes: BenchSizes {
                 runs: few,
-                cold: few,
+                cold: COLD * few,
                 ..self.sizes
             },
             progress,
@@ -133,7 +139,7 @@ impl Bench<'_> {
     pub(super) fn scoring_with_few(&self, device: &Device) -> Result<Measured, Failure> {
         let streams = [Stream::ScoringLoops, Stream::ScoringTicks];
         let few = self.with_few(self.progress).sizes;
-        let counts = [SCORED * few.runs, SCORED * few.cold];
+        let counts = [SCORED * few.runs, few.cold];
         self.measure(device, streams, ITERATIONS, counts)
     }
 
@@ -179,11 +185,11 @@ impl Bench<'_> {
         let mut measured = measure(&device)?;
         self.refuse_unsolved(&measured)?;
         let floor = measured.statistics().errors.max;
-        if floor > MARGIN * accuracy {
+        if floor > ROUNDING * accuracy {
             return Err(Failure::NoAnswer(format!(
                 "an accuracy of {} is beyond single precision for this model; the smallest possible is {}",
                 short(accuracy),
-                short(round_up(floor / MARGIN))
+                short(round_up(floor / ROUNDING))
             )));
         }
         for part in PARTS {
@@ -276,7 +282,17 @@ impl Bench<'_> {
                 high = middle;
             }
         }
-        Ok(best)
+        let Some(best) = best else {
+            return Ok(None);
+        };
+        for factor in TIGHTER {
+            let tighter = best.scaled(factor);
+            let fresh = few.scoring_with_few(&Device::Admm(tighter.clone()))?;
+            if fresh.statistics().errors.max <= accuracy {
+                return Ok(Some(tighter));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -310,5 +326,17 @@ pub(crate) fn round_up(value: f64) -> f64 {
         digits / libm::pow(10.0, -exponent)
     } else {
         digits * unit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::round_up;
+
+    #[test]
+    fn one_digit_rounded_up() {
+        for (value, expected) in [(1.2e-5, 2e-5), (9.3e-4, 1e-3), (0.02, 0.02), (3.4, 4.0)] {
+            assert_eq!(round_up(value), expected);
+        }
     }
 }

@@ -208,3 +208,51 @@ fn optimal_rows(
     };
     (0..m).all(optimal).then_some(rows)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::plants::{axis_model, safety_filter};
+
+    /// A wrong multiplier, a missing one and one of the wrong sign are found.
+    #[test]
+    fn the_check_refuses_what_is_not_optimal() {
+        let program = axis_model().active_program().unwrap();
+        let p = [0.9, 0.8];
+        let start = free_rows(&program, &p, &[]);
+        let known = exact_session(&program, |exact| {
+            let controller = exact.controller;
+            let tick = &mut exact.ticks[0];
+            assert!(controller.tick(tick, &p, &[], STEPS).is_ok());
+            controller.multipliers(tick).collect::<Vec<_>>()
+        });
+        let known = known.unwrap();
+        assert!(known.len() > 1, "{known:?}");
+        let rows = optimal_rows(&program, &start, &known).unwrap();
+        assert!(rows.iter().all(|u| u.abs() <= 3.0 + 1e-9));
+        assert_eq!(optimal_rows(&program, &start, &known[1..]), None);
+        assert_eq!(optimal_rows(&program, &start, &[]), None);
+        for factor in [-1.0, 0.999, 1.001] {
+            let mut wrong = known.clone();
+            wrong[0].1 *= factor;
+            assert_eq!(optimal_rows(&program, &start, &wrong), None, "{factor}");
+        }
+        // A row that no bound holds.
+        let mut extra = known.clone();
+        let free = (0..start.len()).find(|j| known.iter().all(|(row, _)| row != j));
+        extra.push((free.unwrap(), 1e-3));
+        assert_eq!(optimal_rows(&program, &start, &extra), None);
+    }
+
+    #[test]
+    fn errors_are_in_half_widths() {
+        let program = safety_filter().active;
+        let exact = [1.0, 0.0, 0.0, 0.0];
+        let found = input_error(&program, &[1.3, 0.0, -0.6, 0.0], &exact);
+        assert!((found - 0.2).abs() < 1e-6, "{found}");
+        let mut free = program;
+        free.upper[0] = f64::INFINITY;
+        let found = input_error(&free, &[1.3, 0.0, 0.0, 0.0], &exact);
+        assert!((found - 0.15).abs() < 1e-6, "{found}");
+    }
+}

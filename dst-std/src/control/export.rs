@@ -187,7 +187,7 @@ fn sizes(quick: bool) -> (BenchSizes, RoundSizes) {
                 runs: 200,
                 cold: 1000,
                 few: 10,
-                work: 2e8,
+                work: 1e8,
             },
             RoundSizes {
                 rounds: 1,
@@ -484,6 +484,13 @@ impl Subject<'_> {
                 certificate.inaccurate_runs,
                 certificate.runs,
                 short(certificate.statistics.errors.max)
+            ));
+        }
+        let soft_error = certificate.statistics.soft_error;
+        if soft_error > request.accuracy {
+            warnings.push(format!(
+                "where the plan exceeds a soft bound, inputs are within {} of the exact solution only; smaller weights of the soft bounds help",
+                short(soft_error)
             ));
         }
         if self.set.floor * NEAR > request.accuracy {

@@ -1,12 +1,17 @@
 //! Model predictive control: from a plant to a tuned controller.
 //!
-//! A [`Model`] is the engineer's description: A, B, Q, R, bounds, a horizon. Its [`Program`] is the condensed quadratic program that
-//! the solver of [`dst_core::mpc`] takes. A [`Pool`] holds instances of it, one per tick. [`tune`] changes the knobs until the instances
-//! stop sooner, in the mean and in the tail. [`export`] writes the [`Tuned`] controller for the device. [`closed_loops`] simulates it,
-//! and [`baselines`] holds the settings to compare it with.
+//! A [`Model`] is the engineer's description: A, B, Q, R, bounds, a horizon. Its [`ActiveProgram`] is the condensed quadratic program
+//! of the dual active set, its [`Program`] that of ADMM, both solved by [`dst_core::mpc`]. [`export`] does the rest of the way to the
+//! device: it simulates the closed loop of a [`Scenario`], calibrates the stop test to an accuracy ([`Bench`]), compares solvers, and
+//! certifies the budget of a tick on fresh runs ([`Certificate`]).
+//!
+//! ADMM is differentiable. A [`Pool`] holds instances of its program, one per tick. [`tune`] changes the knobs until the instances
+//! stop sooner, in the mean and in the tail. [`closed_loops`] simulates the [`Tuned`] controller, and [`baselines`] holds the settings
+//! to compare it with.
 //!
 //! ```text
-//! Model ─► Program ─► Pool ─► recipe: Adam on dN/dθ ─► Tuned ─► AdmmController, export: Rust constants, C header
+//! Model ─► ActiveProgram ─► Controller ─────────────────────────────┬─► export: calibrated, certified; Rust constants, C header
+//!      └─► Program ─► Pool ─► tune: Adam on dN/dθ ─► AdmmController ─┘
 //! ```
 //!
 //! A complete controller for your own plant (the same in C: `tests/c/own_controller.c`):

@@ -33,8 +33,10 @@ pub struct Runs {
 pub struct TickResult {
     /// Outcome of the controller.
     pub outcome: TickOutcome,
-    /// Error of the inputs. NaN if the tick was not solved, or has no exact solution to compare with.
+    /// Error of the inputs. NaN if the tick was not solved, or has no exact solution that keeps all bounds.
     pub error: f32,
+    /// Error of the inputs of a tick with a softened row, where large multipliers leave fewer digits; NaN otherwise.
+    pub soft_error: f32,
     /// True if the program has an exact solution.
     pub solvable: bool,
     /// Kinds of rows that were softened, one bit for each; the last bit stands for all further ones.
@@ -142,16 +144,16 @@ fn tick(
 ) -> TickResult {
     let outcome = session.tick(p, extra, budget);
     let solution = exact.solve(p, extra);
-    let error = match &solution {
-        // Where a row is softened, a solver with hard bounds has another solution.
-        Some(solution)
-            if outcome.status.is_solved()
-                && (session.takes_soft_rows() || solution.status == Status::Solved) =>
-        {
-            input_error(&scenario.active, session.inputs(), &solution.inputs) as f32
+    let (mut error, mut soft_error) = (f32::NAN, f32::NAN);
+    if let (Some(solution), true) = (&solution, outcome.status.is_solved()) {
+        let found = input_error(&scenario.active, session.inputs(), &solution.inputs) as f32;
+        let kept = solution.status == Status::Solved && outcome.status == Status::Solved;
+        if kept {
+            error = found;
+        } else if session.takes_soft_rows() {
+            soft_error = found;
         }
-        _ => f32::NAN,
-    };
+    }
     let bit = |kind: usize| 1 << kind.min(63);
     let softened = match outcome.status {
         Status::Softened => session
@@ -164,6 +166,7 @@ fn tick(
     TickResult {
         outcome,
         error,
+        soft_error,
         solvable: solution.is_some(),
         softened,
         active: u16::try_from(session.active_rows()).unwrap_or(u16::MAX),
@@ -221,8 +224,10 @@ pub struct TickStatistics {
     pub mean_operations: f64,
     /// All but one tick in a hundred take no more multiply-adds.
     pub p99_operations: f64,
-    /// Errors of the inputs of ticks that were solved.
+    /// Errors of the inputs of ticks that were solved and keep all bounds.
     pub errors: ErrorOfInputs,
+    /// Largest error of the inputs of ticks with a softened row.
+    pub soft_error: f64,
     /// Largest number of active rows.
     pub active: usize,
 }
@@ -251,6 +256,10 @@ impl TickStatistics {
             mean_operations: operations.iter().map(|&o| o as f64).sum::<f64>() / n.max(1) as f64,
             p99_operations: operations.get(rank).map_or(0.0, |&o| o as f64),
             errors: ErrorOfInputs::of(&errors),
+            soft_error: ticks
+                .iter()
+                .map(|t| f64::from(t.soft_error))
+                .fold(0.0, f64::max),
             active: ticks
                 .iter()
                 .map(|t| usize::from(t.active))
