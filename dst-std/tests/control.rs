@@ -36,9 +36,8 @@ fn stopping(
     (found.iterations, gradient)
 }
 
-fn check_differences(plant: &Plant, cap: u32, reached: bool) {
+fn check_differences(plant: &Plant, pool: &Pool<f64>, cap: u32, reached: bool) {
     let set = knobs(plant, &[6, 14]);
-    let pool = plant.pool(11, 8);
     let theta: Vec<f64> = set
         .start(1.5, 1.6)
         .iter()
@@ -47,7 +46,7 @@ fn check_differences(plant: &Plant, cap: u32, reached: bool) {
         .collect();
     let mut compared = 0;
     for i in 0..pool.len() {
-        let (steps, exact) = stopping(plant, &set, &theta, &pool, i, cap);
+        let (steps, exact) = stopping(plant, &set, &theta, pool, i, cap);
         if (steps <= f64::from(cap)) != reached || steps < 5.0 {
             continue;
         }
@@ -56,7 +55,7 @@ fn check_differences(plant: &Plant, cap: u32, reached: bool) {
             let at = |d: f64| {
                 let mut moved = theta.clone();
                 moved[j] += d;
-                stopping(plant, &set, &moved, &pool, i, cap).0
+                stopping(plant, &set, &moved, pool, i, cap).0
             };
             let central = |h: f64| (at(h) - at(-h)) / (2.0 * h);
             // Rounding is amplified over eighty iterations, so h cannot be small; two of them make up for its error.
@@ -80,14 +79,43 @@ fn check_differences(plant: &Plant, cap: u32, reached: bool) {
 #[test]
 fn the_gradient_is_that_of_differences() {
     for plant in plants() {
-        check_differences(&plant, 500, true);
+        check_differences(&plant, &plant.pool(11, 8), 500, true);
+    }
+}
+
+/// Starts of a warm loop: the same instances, begun from z and y that are not zero.
+#[test]
+fn a_warm_start_is_part_of_the_gradient_and_of_the_count() {
+    for plant in plants() {
+        let pool = plant.pool(11, 8);
+        let width = plant.program.shape.states();
+        let starts: Vec<f64> = (0..8 * width).map(|i| (i as f64).sin()).collect();
+        assert_eq!(pool.clone().with_starts(starts[1..].to_vec()), None);
+        let warm = pool.clone().with_starts(starts).unwrap();
+        assert_eq!(warm.start(3)[0], (3.0 * width as f64).sin());
+        assert_eq!(warm.subset(&[3]).start(0), warm.start(3));
+        assert!(pool.start(3).is_empty());
+        check_differences(&plant, &warm, 500, true);
+        let set = knobs(&plant, &[]);
+        let theta = set.start(1.0, 1.6);
+        let tuned = set.tuned(&plant.program, &theta).unwrap();
+        let counts = iterations(&plant.program, &warm, tuned.phases(), 500);
+        assert_ne!(
+            counts,
+            iterations(&plant.program, &pool, tuned.phases(), 500)
+        );
+        for (i, &count) in counts.iter().enumerate() {
+            let (stop, _) = stopping(&plant, &set, &theta, &warm, i, 500);
+            assert!((stop - f64::from(count)).abs() <= 1.0, "{stop} {count}");
+        }
     }
 }
 
 #[test]
 fn an_extrapolated_stop_has_its_gradient_too() {
     // A cap that comes too early.
-    check_differences(&safety_filter(), 40, false);
+    let plant = safety_filter();
+    check_differences(&plant, &plant.pool(11, 8), 40, false);
 }
 
 #[test]

@@ -104,6 +104,11 @@ impl<'m, S: Scalar> AdmmTick<'m, S> {
         self.best
     }
 
+    /// z and y of the last tick, block after block: the next tick starts from them, shifted by a stage.
+    pub fn solution(&self) -> (&[S], &[S]) {
+        (self.z, self.y)
+    }
+
     /// Program of the last tick, for differentiation.
     pub fn instance(&self) -> Instance<'_, S> {
         Instance {

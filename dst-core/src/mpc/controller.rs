@@ -268,6 +268,17 @@ impl<'a, S: Scalar> Controller<'a, S> {
         })
     }
 
+    /// Rows of the last block with a multiplier in the last tick, and the multipliers: positive at an upper bound, negative at a
+    /// lower one. With them the conditions of optimality can be checked.
+    pub fn multipliers<'r>(
+        &'r self,
+        memory: &'r Tick<'_, S>,
+    ) -> impl Iterator<Item = (usize, S)> + 'r {
+        let words = pieces(memory.words, Set::len(self.capacity)).last();
+        self.set
+            .read_multipliers(&memory.work, words.unwrap_or_default())
+    }
+
     /// Computes s⁰; returns the number of operations.
     fn respond(&self, start: &mut [S], p: &[S], extra: &[S], state: &mut [S]) -> usize {
         let m = start.len();

@@ -134,6 +134,20 @@ impl<S: Scalar> ActiveSet<'_, S> {
         known.chain(capped)
     }
 
+    /// The same from the words of a set that is only read.
+    pub(crate) fn read_multipliers<'r>(
+        &'r self,
+        work: &'r Work<'_, S>,
+        words: &'r [u16],
+    ) -> impl Iterator<Item = (usize, S)> + 'r {
+        let (free, saturated) = entries(words);
+        let known = free.zip(work.multipliers.iter());
+        let capped = |entry: Entry| (entry.row(), entry.outward(self.cap(entry.row())));
+        known
+            .map(|(entry, &value)| (entry.row(), value))
+            .chain(saturated.map(capped))
+    }
+
     /// Soft rows of a set that are beyond their bounds.
     pub(crate) fn softened<'r>(&'r self, words: &'r [u16]) -> impl Iterator<Item = usize> + 'r {
         let (free, saturated) = entries(words);

@@ -1,12 +1,18 @@
 //! `dst control`: the control loop of the experiment, and its tuned controllers as source code.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use super::common::{General, Parallel, Seeded};
+use super::arguments::{finite, named, names, positive_count};
+use super::common::General;
 use super::{CommandError, output};
-use crate::control::{Model, Sizes, export};
+use crate::control::export::{self, Exported, Request, SolverChoice};
+use crate::control::plants::plants;
+use crate::control::{Model, ModelError, Scenario};
 use crate::experiments::control::{self, ControlConfig, section};
 use crate::parallel;
 use crate::progress::Progress;
@@ -23,12 +29,12 @@ Examples:
   dst control --quick
   dst control --out pictures
   dst control --json | jq .quadrotor.tuned.p99
-  dst control export --out controllers
-  dst control export --model my.json --out controllers"
+  dst control template > motor.json
+  dst control export --model motor.json --out firmware"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
-    export: Option<Sub>,
+    sub: Option<Sub>,
     /// Small sizes: half a minute instead of several.
     #[arg(long)]
     quick: bool,
@@ -42,32 +48,86 @@ pub(super) struct Args {
 #[derive(clap::Subcommand)]
 enum Sub {
     Export(ExportArgs),
+    /// Print a model file with a sentence for every field.
+    Template,
 }
 
-/// Tune the controllers and write each as a Rust module and a C header, with its knobs in a file.
+/// Write a controller for the device, with a certificate: calibrated, compared, certified in simulated closed loops.
 ///
-/// Your own model is a JSON object: a, b (rows), q, r (diagonals), inputs (pairs of bounds), states (which, lower,
-/// upper), horizon, primal_tolerance, dual_tolerance; ticks start anywhere within "start", a bound for every state.
+/// You say how accurate the inputs must be and how seldom a run may be late. The command finds the solver, the budget per tick and
+/// its cost, and writes a Rust module, a C header and the certificate. `dst control template` prints a model file.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  dst control template > motor.json
+  dst control export --model motor.json --out firmware
+  dst control export --model motor.json --accuracy 1e-4 --late 1e-4 --confidence 0.99 --out firmware
+  dst control export --model motor.json --quick --json | jq .budget
+
+A page of code from a model to a running loop: tests/c/own_controller.c (C), dst-std/examples/own_plant.rs (Rust).
+Exit codes: 0: exported; 1: no result, such as a model that is never solved; 2: usage error; 130: Ctrl-C.")]
 struct ExportArgs {
-    /// Folder to write to; created if it does not exist.
+    /// Folder to write to; created if it does not exist. Without it nothing is written.
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
-    /// Your own model instead of the two plants.
+    out: Option<PathBuf>,
+    /// Your own model instead of the two built-in plants.
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
-    /// Small sizes: seconds instead of minutes.
+    /// Largest error of an input against the exact solution, as a part of half the width of its bounds.
+    #[arg(long, value_name = "E", default_value = "1e-3", value_parser = share, allow_hyphen_values = true)]
+    accuracy: f64,
+    /// Largest probability that a run has a tick beyond the budget.
+    #[arg(long, value_name = "P", default_value = "1e-3", value_parser = share, allow_hyphen_values = true)]
+    late: f64,
+    /// Confidence of the certificate.
+    #[arg(long, value_name = "C", default_value = "0.95", value_parser = share, allow_hyphen_values = true)]
+    confidence: f64,
+    /// Ticks of a run.
+    #[arg(long, value_name = "N", default_value = "100", value_parser = tick_count, allow_hyphen_values = true)]
+    ticks: usize,
+    /// Solver: auto, active-set or admm.
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = named::<Solver>)]
+    solver: Solver,
+    /// Few runs: seconds, and the bound that they certify, whatever --late asks for.
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    parallel: Parallel,
-    #[command(flatten)]
-    seeded: Seeded,
+    general: General,
 }
 
+names! {
+    /// Solver to export.
+    enum Solver {
+        Auto = "auto",
+        ActiveSet = "active-set",
+        Admm = "admm",
+    }
+}
+
+/// Reads a number between 0 and 1, both excluded.
+fn share(text: &str) -> Result<f64, String> {
+    match finite(text) {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        _ => Err("must be a number between 0 and 1".to_owned()),
+    }
+}
+
+/// Reads a number of ticks.
+fn tick_count(text: &str) -> Result<usize, String> {
+    match positive_count(text)? {
+        ticks @ ..=MOST_TICKS => Ok(ticks),
+        _ => Err(format!("must be at most {MOST_TICKS}")),
+    }
+}
+
+/// The most ticks of a run; all ticks of a certificate are kept until they are counted.
+const MOST_TICKS: usize = 2000;
+
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {
-    if let Some(Sub::Export(args)) = &args.export {
-        return run_export(args);
+    match &args.sub {
+        Some(Sub::Export(args)) => return run_export(args),
+        Some(Sub::Template) => return run_template(),
+        None => {}
     }
     let progress = args.general.speech.interruptible()?;
     let out = match &args.out {
@@ -99,42 +159,120 @@ fn show(section: &Section, to: &mut dyn Write) -> io::Result<()> {
     output::claims(to, &section.claims)
 }
 
+fn run_template() -> Result<(), CommandError> {
+    output::print(false, &(), |to| write!(to, "{}", Model::template()))
+}
+
 fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
-    let model = match &args.model {
+    let progress = args.general.speech.interruptible()?;
+    let watch = EndAfterInterrupt::new(&progress);
+    let scenarios = scenarios(args.model.as_deref())?;
+    let out = match &args.out {
+        Some(path) => Some(OutDir::create(path).map_err(CommandError::NoAnswer)?),
         None => None,
-        Some(path) => {
-            let refused =
-                |e: &dyn fmt::Display| CommandError::NoAnswer(format!("{}: {e}", path.display()));
-            let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
-            let model = Model::read(path).map_err(|e| refused(&e))?;
-            // Before a directory is made for it.
-            model.program().map_err(|e| refused(&e))?;
-            Some((name.unwrap_or_default(), model))
-        }
     };
-    let out = OutDir::create(&args.out).map_err(CommandError::NoAnswer)?;
-    let sizes = if args.quick {
-        Sizes::quick()
-    } else {
-        Sizes::full()
+    let request = Request {
+        accuracy: args.accuracy,
+        late: args.late,
+        confidence: args.confidence,
+        ticks: args.ticks,
+        solver: match args.solver {
+            Solver::Auto => SolverChoice::Auto,
+            Solver::ActiveSet => SolverChoice::ActiveSet,
+            Solver::Admm => SolverChoice::Admm,
+        },
+        quick: args.quick,
+        seed: args.general.seeded.seed,
     };
-    let made = parallel::with(args.parallel.threads(), || {
-        export::controllers(
-            model.as_ref().map(|(n, m)| (n.as_str(), m)),
-            &sizes,
-            args.seeded.seed,
-            &Progress::hidden(),
-        )
+    let made = parallel::with(args.general.parallel.threads(), || {
+        let all = scenarios.iter();
+        let made = all.map(|scenario| export::export(scenario, &request, &progress));
+        made.collect::<Result<Vec<Exported>, _>>()
     })
     .map_err(CommandError::NoAnswer)??;
     let mut written = Vec::new();
-    for (name, content) in &made.files {
-        written.push(out.write(name, content).map_err(CommandError::NoAnswer)?);
+    for exported in &made {
+        let mut files = Vec::new();
+        for (name, content) in &exported.files {
+            if let Some(out) = &out {
+                files.push(out.write(name, content).map_err(CommandError::NoAnswer)?);
+            }
+        }
+        written.push(files);
     }
-    output::print(false, &(), |to| {
-        made.notes
-            .iter()
-            .try_for_each(|note| writeln!(to, "{note}"))?;
-        output::written(to, &written)
-    })
+    drop(watch);
+    let summaries: BTreeMap<&str, _> = made
+        .iter()
+        .map(|exported| (exported.name.as_str(), &exported.summary))
+        .collect();
+    let show = |to: &mut dyn Write| {
+        for (exported, files) in made.iter().zip(&written) {
+            writeln!(to, "{}", exported.name)?;
+            let mut lines = exported.statement.iter();
+            lines.try_for_each(|line| writeln!(to, "  {line}"))?;
+            let names: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
+            if !names.is_empty() {
+                writeln!(to, "  {}", names.join("  "))?;
+            }
+        }
+        Ok(())
+    };
+    let json = args.general.speech.json;
+    match &made[..] {
+        [only] if args.model.is_some() => output::print(json, &only.summary, show),
+        _ => output::print(json, &summaries, show),
+    }
+}
+
+/// The plant of a model file, or both built-in plants.
+fn scenarios(model: Option<&Path>) -> Result<Vec<Scenario>, CommandError> {
+    let Some(path) = model else {
+        let built_in = plants().map_err(|e| CommandError::NoAnswer(e.to_string()))?;
+        return Ok(built_in.iter().map(Scenario::of_plant).collect());
+    };
+    let refused = |e: ModelError| {
+        let (sentence, file) = (e.to_string(), path.display().to_string());
+        CommandError::NoAnswer(match sentence.starts_with(&file) {
+            true => sentence,
+            false => format!("{file}: {sentence}"),
+        })
+    };
+    let name = path.file_stem().map(|s| s.to_string_lossy().into_owned());
+    let model = Model::read(path).map_err(refused)?;
+    let scenario = Scenario::of_model(&name.unwrap_or_default(), &model);
+    Ok(vec![scenario.map_err(refused)?])
+}
+
+/// Ends the program a second after Ctrl-C if it has not ended by then: a step of a large program may take longer. Nothing is lost,
+/// because all files are written at the end.
+struct EndAfterInterrupt {
+    done: Arc<AtomicBool>,
+}
+
+impl EndAfterInterrupt {
+    const LOOK: Duration = Duration::from_millis(50);
+    const PATIENCE: u32 = 20;
+
+    fn new(progress: &Progress) -> Self {
+        let done = Arc::new(AtomicBool::new(false));
+        let (ended, progress) = (done.clone(), progress.unobserved());
+        std::thread::spawn(move || {
+            let mut waited = 0;
+            while !ended.load(Ordering::SeqCst) && waited < Self::PATIENCE {
+                std::thread::sleep(Self::LOOK);
+                waited += u32::from(progress.interrupted());
+            }
+            if !ended.load(Ordering::SeqCst) {
+                super::complain(&"interrupted");
+                std::process::exit(130);
+            }
+        });
+        Self { done }
+    }
+}
+
+impl Drop for EndAfterInterrupt {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::SeqCst);
+    }
 }

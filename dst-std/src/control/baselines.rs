@@ -105,7 +105,9 @@ impl<'a> Baselines<'a> {
             return self.cap + 1;
         };
         let rows = shape.blocks * shape.rows();
-        let (mut z, mut y, mut gu) = (vec![0.0; rows], vec![0.0; rows], vec![0.0; rows]);
+        let mut z = pool.start_vector(i);
+        let mut y = z.split_off(rows);
+        let mut gu = vec![0.0; rows];
         let mut scratch = vec![0.0; shape.scratch()];
         let mut rho = rule.rho;
         let Some(mut tuned) = self.tuned(

@@ -29,7 +29,7 @@ pub struct Differentiated {
     pub work: usize,
 }
 
-/// Runs instance `i` from z = y = 0 and differentiates.
+/// Runs instance `i` from its start and differentiates. The start does not depend on the parameters.
 pub fn differentiate(
     program: &Program<f64>,
     pool: &Pool<f64>,
@@ -41,7 +41,7 @@ pub fn differentiate(
     let cap = cap as usize;
     // The look at x_N is an iteration, too.
     let plan = Map.until(0.0).at_most(cap.saturating_sub(1));
-    let start = vec![0.0; program.shape.states()];
+    let start = pool.start_vector(i);
     let problem = plan.on(&system, phases.params, &start)?;
     let mut memory = HeapMemory::with_records(&plan, &system, SLOTS);
     problem.start(&mut memory)?;
@@ -147,7 +147,7 @@ pub fn unrolled(
     horizon: usize,
 ) -> Result<Differentiated, Error> {
     let system = system(program, pool, i, phases)?;
-    let start = vec![0.0; program.shape.states()];
+    let start = pool.start_vector(i);
     let steps = horizon.saturating_sub(1);
     // J, a logarithm, does not come down to this.
     let plan = Map.until(-1e6).at_most(steps);

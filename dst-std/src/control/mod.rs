@@ -1,12 +1,17 @@
 //! Model predictive control: from a plant to a tuned controller.
 //!
-//! A [`Model`] is the engineer's description: A, B, Q, R, bounds, a horizon. Its [`Program`] is the condensed quadratic program that
-//! the solver of [`dst_core::mpc`] takes. A [`Pool`] holds instances of it, one per tick. [`tune`] changes the knobs until the instances
-//! stop sooner, in the mean and in the tail. [`export`] writes the [`Tuned`] controller for the device. [`closed_loops`] simulates it,
-//! and [`baselines`] holds the settings to compare it with.
+//! A [`Model`] is the engineer's description: A, B, Q, R, bounds, a horizon. Its [`ActiveProgram`] is the condensed quadratic program
+//! of the dual active set, its [`Program`] that of ADMM, both solved by [`dst_core::mpc`]. [`export`] does the rest of the way to the
+//! device: it simulates the closed loop of a [`Scenario`], calibrates the stop test to an accuracy ([`Bench`]), compares solvers, and
+//! certifies the budget of a tick on fresh runs ([`Certificate`]).
+//!
+//! ADMM is differentiable. A [`Pool`] holds instances of its program, one per tick. [`tune`] changes the knobs until the instances
+//! stop sooner, in the mean and in the tail. [`closed_loops`] simulates the [`Tuned`] controller, and [`baselines`] holds the settings
+//! to compare it with.
 //!
 //! ```text
-//! Model ─► Program ─► Pool ─► recipe: Adam on dN/dθ ─► Tuned ─► AdmmController, export: Rust constants, C header
+//! Model ─► ActiveProgram ─► Controller ─────────────────────────────┬─► export: calibrated, certified; Rust constants, C header
+//!      └─► Program ─► Pool ─► tune: Adam on dN/dθ ─► AdmmController ─┘
 //! ```
 //!
 //! A complete controller for your own plant (the same in C: `tests/c/own_controller.c`):
@@ -59,9 +64,15 @@
 mod active_program;
 mod admm_program;
 pub mod baselines;
+mod calibrate;
+mod certify;
 mod closed_loop;
 mod condense;
+mod contenders;
 mod controller_source;
+mod cost;
+mod device;
+mod exact;
 pub mod export;
 mod gradient;
 mod gradient_free;
@@ -74,16 +85,26 @@ mod program;
 mod recipe;
 mod recorded;
 mod riccati;
+mod scenario;
 mod score;
+mod simulate;
 mod source;
+mod statement;
+mod stored;
 mod streams;
 mod tail_phase;
 mod tuned;
 mod tuning;
 
 pub use active_program::{ActiveProgram, RollOutData};
+pub use calibrate::{Bench, BenchSizes, CalibratedSet, Measured};
+pub use certify::{Certificate, CertificateFile, Requirement};
 pub use closed_loop::{LoopTrace, closed_loops};
+pub use contenders::{Contender, RoundSizes};
 pub use controller_source::controller_source;
+pub use cost::{COSTS, Costs};
+pub use device::{ActiveDevice, AdmmDevice, Device, InputMap, Session, TickOutcome};
+pub use exact::{ExactSession, ExactTick, exact_session, full_capacity, input_error};
 pub use gradient::{Differentiated, differentiate, unrolled};
 pub use gradient_free::{Searched, tune_without_gradient};
 pub use knobset::Knobset;
@@ -95,7 +116,11 @@ pub use pool::Pool;
 pub use program::Program;
 pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
 pub use recorded::{RecordedTick, Recording};
+pub use scenario::{Run, Scenario};
 pub use score::{Score, iterations, solve, solve_exactly};
+pub use simulate::{
+    Recorded, RunResult, Runs, TickResult, TickStatistics, cold_ticks, record, warm_loops,
+};
 pub use streams::Stream;
 pub use tuned::Tuned;
 pub use tuning::{HistoryPoint, Training, TuningOptions, objective, tune};

@@ -12,6 +12,8 @@ pub struct Pool<S> {
     linear: Vec<S>,
     lower: Vec<S>,
     upper: Vec<S>,
+    /// z and y from which every instance starts; empty if all start from zero.
+    starts: Vec<S>,
 }
 
 impl<S: Scalar> Pool<S> {
@@ -27,6 +29,7 @@ impl<S: Scalar> Pool<S> {
             linear: Vec::new(),
             lower: Vec::new(),
             upper: Vec::new(),
+            starts: Vec::new(),
         };
         for (x, extra) in states {
             for (b, x) in x.chunks_exact(program.states).enumerate() {
@@ -58,6 +61,29 @@ impl<S: Scalar> Pool<S> {
             }
         }
         pool
+    }
+
+    /// The same instances, started from these z and y, instance after instance; zeros are a cold start. `None` if the length is not that
+    /// of all instances.
+    pub fn with_starts(self, starts: Vec<S>) -> Option<Self> {
+        let fits = starts.len() == self.len() * self.shape.states();
+        fits.then_some(Self { starts, ..self })
+    }
+
+    /// z and y from which instance `i` starts; empty for zeros.
+    pub fn start(&self, i: usize) -> &[S] {
+        let width = self.shape.states();
+        self.starts
+            .get(i * width..(i + 1) * width)
+            .unwrap_or_default()
+    }
+
+    /// z and y from which instance `i` starts.
+    pub(crate) fn start_vector(&self, i: usize) -> Vec<S> {
+        match self.start(i) {
+            [] => vec![S::ZERO; self.shape.states()],
+            start => start.to_vec(),
+        }
     }
 
     /// Number of instances.
@@ -92,6 +118,11 @@ impl<S: Scalar> Pool<S> {
             linear: gather(|i| i.linear),
             lower: gather(|i| i.lower),
             upper: gather(|i| i.upper),
+            starts: chosen
+                .iter()
+                .flat_map(|&i| self.start(i))
+                .copied()
+                .collect(),
         }
     }
 
@@ -107,6 +138,7 @@ impl<S: Scalar> Pool<S> {
             linear: cast(&self.linear),
             lower: cast(&self.lower),
             upper: cast(&self.upper),
+            starts: cast(&self.starts),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Score {
     }
 }
 
-/// Iterations of every instance from z = y = 0; `cap` + 1 where the tolerance was not met within the cap.
+/// Iterations of every instance from its start; `cap` + 1 where the tolerance was not met within the cap.
 pub fn iterations<S: Scalar>(
     program: &Program<S>,
     pool: &Pool<S>,
@@ -107,6 +107,10 @@ impl<S: Scalar> SolverMemory<S> {
         let Ok(solver) = Solver::new(program.qp(), pool.instance(i), program.tolerance) else {
             return (cap + 1, ratio);
         };
+        let start = pool.start_vector(i);
+        let (z, y) = start.split_at(start.len() / 2);
+        self.z.copy_from_slice(z);
+        self.y.copy_from_slice(y);
         for k in 0..cap {
             let phase = phases.at(program.shape, k as usize);
             let Self {
@@ -141,7 +145,7 @@ pub fn solve_exactly(
     (steps <= 100_000).then(|| inputs_of(program, &memory.z))
 }
 
-/// u of all stages at the stop, from z = y = 0.
+/// u of all stages at the stop.
 pub fn solve<S: Scalar>(
     program: &Program<S>,
     pool: &Pool<S>,

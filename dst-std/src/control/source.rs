@@ -128,11 +128,12 @@ fn rust(
         blocks,
     } = program.shape;
     let mut text = format!(
-        "//! Written by `dst control export`; do not edit.\n//! {note}.\n\n\
+        "//! Written by `dst control export`; do not edit.\n//! {}.\n\n\
          use dst_core::mpc::AdmmController;\nuse dst_core::qp::{{Shape, Tolerance}};\n\n\
          /// The sizes.\npub const SHAPE: Shape = Shape {{\n    inputs: {inputs},\n    outputs: {outputs},\n    \
          stages: {stages},\n    blocks: {blocks},\n}};\n\n/// Numbers of memory that a `AdmmTick` takes.\n\
          pub const MEMORY: usize = {};\n\n",
+        note.replace('\n', "\n//! "),
         AdmmTick::<f32>::len(program.shape)
     );
     let _ = write!(
@@ -174,11 +175,12 @@ fn c_header(
     } = program.shape;
     let upper = name.to_uppercase();
     let mut text = format!(
-        "/* Written by `dst control export`; do not edit.\n * {note}. */\n#ifndef {upper}_H\n#define {upper}_H\n\n\
+        "/* Written by `dst control export`; do not edit.\n * {}. */\n#ifndef {upper}_H\n#define {upper}_H\n\n\
          #include \"dst_controller.h\"\n\n/* Numbers of memory, zero at first. */\n\
          #define {upper}_MEMORY DST_ADMM_MEMORY({inputs}, {outputs}, {stages}, {blocks})\n\
          #define {upper}_STATES {}\n#define {upper}_INPUTS {inputs}\n#define {upper}_STAGES {stages}\n\
          #define {upper}_BLOCKS {blocks}\n",
+        note.replace('\n', "\n * "),
         program.states
     );
     let mut pointers = Vec::new();

@@ -23,6 +23,20 @@ pub enum Stream {
     TestLoops,
     /// Held-out ticks for the score.
     Test,
+    /// Closed-loop runs that set the tolerance, the capacity and the budget of an exported controller.
+    CalibrationLoops,
+    /// Its cold ticks.
+    CalibrationTicks,
+    /// Fresh closed-loop runs on which solvers are compared.
+    ScoringLoops,
+    /// Fresh cold ticks.
+    ScoringTicks,
+    /// Runs of an attempt at a certificate, counted from 1.
+    Certificate(usize),
+    /// Runs whose ticks ADMM is tuned on, by round.
+    TuningRound(usize),
+    /// Runs whose ticks decide between its settings, by round.
+    ChoiceRound(usize),
 }
 
 impl Stream {
@@ -40,6 +54,13 @@ impl Stream {
             Self::TestLoops => (4, 0),
             Self::TuningLoops => (5, 0),
             Self::Test => (7, 0),
+            Self::CalibrationLoops => (8, 0),
+            Self::CalibrationTicks => (9, 0),
+            Self::ScoringLoops => (10, 0),
+            Self::ScoringTicks => (11, 0),
+            Self::Certificate(attempt) => (400, attempt),
+            Self::TuningRound(round) => (500, round),
+            Self::ChoiceRound(round) => (600, round),
             Self::Batches(training) => (100, training),
             Self::Search(training) => (200, training),
             Self::Momentum(training) => (300, training),
@@ -56,8 +77,19 @@ mod tests {
 
     fn all(trainings: usize) -> Vec<Stream> {
         use Stream::*;
-        let each = |t| [Pool(t), Fresh(t), Batches(t), Search(t), Momentum(t)];
+        let each = |t| {
+            let training = [Pool(t), Fresh(t), Batches(t), Search(t), Momentum(t)];
+            let export = [Certificate(t), TuningRound(t), ChoiceRound(t)];
+            training.into_iter().chain(export)
+        };
         let once = [TuningLoops, TestLoops, Test];
+        let export = [
+            CalibrationLoops,
+            CalibrationTicks,
+            ScoringLoops,
+            ScoringTicks,
+        ];
+        let once = once.into_iter().chain(export);
         (0..trainings).flat_map(each).chain(once).collect()
     }
 

@@ -115,7 +115,7 @@ pub fn objective(counts: &[f64], tail: f64) -> (f64, Vec<f64>) {
 }
 
 /// Tunes from θ on the pool; the ticks of `choice` decide which setting is kept. An interrupt ends it at the next
-/// look at the pool, with the best setting so far.
+/// step, with the best setting so far.
 pub fn tune(
     program: &Program<f64>,
     knobset: &Knobset,
@@ -164,7 +164,7 @@ pub fn tune(
                 break;
             }
         }
-        if last {
+        if last || progress.interrupted() {
             break;
         }
         let chosen = options.batch_of(&slowest, step);

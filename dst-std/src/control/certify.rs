@@ -1,0 +1,214 @@
+//! Certificate of a budget: fresh closed-loop runs, counted; a bound on the probability that a run has a late tick.
+//!
+//! The controller and its budget are fixed first. The number of runs is fixed, too, before the first one. Attempt j uses fresh runs
+//! and the confidence 1 − δ·2^−j, so all attempts together have the confidence 1 − δ. If one fails, the next has a larger budget.
+//! Failures that no budget can cure, such as starts without a solution, are not tried again; their share is certified instead.
+
+use dst_core::qp::Status;
+use serde::Serialize;
+
+use super::calibrate::Bench;
+use super::device::Device;
+use super::exact::full_capacity;
+use super::simulate::{RunResult, Runs, TickResult, TickStatistics, warm_loops};
+use super::streams::Stream;
+use crate::Failure;
+use crate::family::certificate::{bound, runs_needed};
+
+/// Attempts before the bound that was reached is reported.
+const ATTEMPTS: usize = 5;
+/// Runs of a quick certificate.
+const QUICK_RUNS: usize = 300;
+
+/// Probability and confidence that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Requirement {
+    /// Largest probability of a run with a late tick.
+    pub late: f64,
+    /// Confidence, for all attempts together.
+    pub confidence: f64,
+    /// True for one attempt of a few runs, whatever they show.
+    pub quick: bool,
+}
+
+/// Certificate of a controller.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// Steps or iterations per tick.
+    pub budget: u32,
+    /// Number of the attempt, from 1.
+    pub attempt: usize,
+    /// Fresh runs.
+    pub runs: usize,
+    /// Runs with a tick that is late or not solved.
+    pub late_runs: usize,
+    /// Late runs whose first unsolved tick has no solution: no budget cures them.
+    pub infeasible_runs: usize,
+    /// Ticks without a solution that were not solved.
+    pub infeasible_ticks: usize,
+    /// Runs with a tick whose inputs miss the accuracy.
+    pub inaccurate_runs: usize,
+    /// With the confidence, the probability of a late run is at most this.
+    pub bound: f64,
+    /// Confidence of all attempts together.
+    pub confidence: f64,
+    /// Statistics of all ticks.
+    pub statistics: TickStatistics,
+    /// First of the late runs.
+    pub first_late: Option<u64>,
+    /// Share of the ticks in which rows of a kind were softened, for every kind.
+    pub softened: Vec<f64>,
+    /// Runs whose first tick has no solution, and the first of them.
+    pub infeasible_starts: (usize, Option<u64>),
+    /// Stream of the runs.
+    pub stream: u64,
+}
+
+/// Contents of the file of a certificate.
+#[derive(Clone, Debug, Serialize)]
+pub struct CertificateFile {
+    /// Name of the controller.
+    pub name: String,
+    /// Hash of the model: FNV-1a, 64 bits.
+    pub model_hash: String,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Solver.
+    pub solver: String,
+    /// Steps or iterations per tick.
+    pub budget: u32,
+    /// Ticks of a run.
+    pub ticks: usize,
+    /// Fresh runs: n.
+    pub runs: usize,
+    /// Late runs: m.
+    pub late_runs: usize,
+    /// Attempt, from 1.
+    pub attempt: usize,
+    /// The probability that a run has a late tick is at most this …
+    pub bound: f64,
+    /// … with this confidence, which covers all attempts.
+    pub confidence: f64,
+    /// Probability that was asked for.
+    pub asked: f64,
+    /// Accuracy of the inputs, as a part of half the width of their bounds.
+    pub accuracy: f64,
+    /// Runs in which an input missed it.
+    pub inaccurate_runs: usize,
+    /// Limits of the certificate.
+    pub does_not_cover: [&'static str; 3],
+}
+
+/// Limits of every certificate.
+pub(super) const LIMITS: [&str; 3] = [
+    "a plant that differs from the model",
+    "starts, set-points, noise or disturbances of another distribution than that of the model file",
+    "runs of more ticks than those simulated, and bounds that are changed at run time",
+];
+
+impl Bench<'_> {
+    /// Certifies a controller, from this budget on. The device may gain memory with the budget.
+    pub fn certify(
+        &self,
+        device: &mut Device,
+        mut budget: u32,
+        accuracy: f64,
+        required: Requirement,
+    ) -> Result<Certificate, Failure> {
+        let delta = 1.0 - required.confidence;
+        let mut attempt = 1;
+        loop {
+            let confidence = match required.quick {
+                true => required.confidence,
+                false => 1.0 - delta * libm::exp2(-(attempt as f64)),
+            };
+            let senseless =
+                || Failure::NoAnswer("late and confidence must be between 0 and 1".to_owned());
+            let runs = match required.quick {
+                true => QUICK_RUNS,
+                false => runs_needed(required.late, confidence).ok_or_else(senseless)?,
+            };
+            let found = self.attempt(device, budget, accuracy, (attempt, runs))?;
+            let upper = bound(runs, found.late_runs, confidence).ok_or_else(senseless)?;
+            let certificate = Certificate {
+                bound: upper,
+                confidence: required.confidence,
+                ..found
+            };
+            let curable = certificate.late_runs > certificate.infeasible_runs;
+            let done = required.quick || upper <= required.late || !curable;
+            if done || attempt == ATTEMPTS {
+                return Ok(certificate);
+            }
+            attempt += 1;
+            budget += budget / 2 + 2;
+            if let Device::ActiveSet(active) = device {
+                let full = full_capacity(&active.program);
+                active.capacity = (active.capacity + 4).min(full);
+            }
+        }
+    }
+
+    fn attempt(
+        &self,
+        device: &Device,
+        budget: u32,
+        accuracy: f64,
+        (attempt, runs): (usize, usize),
+    ) -> Result<Certificate, Failure> {
+        let stream = Stream::Certificate(attempt).of(self.seed);
+        let name = match attempt {
+            1 => format!("{}: certifying", self.scenario.name),
+            _ => format!("{}: certifying, attempt {attempt}", self.scenario.name),
+        };
+        let task = self.progress.task(name, runs);
+        let plan = Runs {
+            stream,
+            count: runs,
+            ticks: self.ticks,
+            budget,
+        };
+        let results = warm_loops(self.scenario, device, plan, &task, self.progress)?;
+        let is_late =
+            |run: &RunResult| run.len() < self.ticks || run.iter().any(|t| !t.is_solved());
+        let is_infeasible = |t: &TickResult| t.outcome.status == Status::Infeasible || !t.solvable;
+        let infeasible = |run: &RunResult| {
+            let mut unsolved = run.iter().filter(|t| !t.is_solved());
+            unsolved.next().is_some_and(is_infeasible)
+        };
+        let inaccurate = |run: &&RunResult| run.iter().any(|t| f64::from(t.error) > accuracy);
+        let begins = |run: &RunResult| run.first().is_some_and(|t| !t.solvable);
+        let first = |test: &dyn Fn(&RunResult) -> bool| {
+            results.iter().position(test).map(|number| number as u64)
+        };
+        let ticks = results.iter().map(Vec::len).sum::<usize>().max(1);
+        let softened = (0..self.scenario.active.kinds).map(|kind| {
+            let bit = 1 << kind.min(63);
+            let all = results.iter().flatten();
+            all.filter(|t| t.softened & bit != 0).count() as f64 / ticks as f64
+        });
+        Ok(Certificate {
+            budget,
+            attempt,
+            runs,
+            late_runs: results.iter().filter(|r| is_late(r)).count(),
+            infeasible_runs: results
+                .iter()
+                .filter(|r| is_late(r) && infeasible(r))
+                .count(),
+            infeasible_ticks: results
+                .iter()
+                .flatten()
+                .filter(|t| !t.is_solved() && is_infeasible(t))
+                .count(),
+            inaccurate_runs: results.iter().filter(inaccurate).count(),
+            bound: 1.0,
+            confidence: 0.0,
+            statistics: TickStatistics::of(results.iter().flatten()),
+            first_late: first(&is_late),
+            softened: softened.collect(),
+            infeasible_starts: (results.iter().filter(|r| begins(r)).count(), first(&begins)),
+            stream,
+        })
+    }
+}
