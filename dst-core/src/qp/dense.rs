@@ -10,7 +10,7 @@ use super::set::Set;
 use super::step::clip;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
-use crate::slices::{combine, dot, pieces, split_mut};
+use crate::slices::{combine, copy, pieces, split_mut};
 
 /// Prepared program.
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +168,14 @@ impl<'a, S: Scalar> Dense<'a, S> {
         Ok(prepared)
     }
 
+    /// Rows with a multiplier in the last solve, and the multipliers: positive at an upper bound, negative at a lower one.
+    pub fn multipliers<'r>(
+        &'r self,
+        memory: &'r DenseMemory<'_, S>,
+    ) -> impl Iterator<Item = (usize, S)> + 'r {
+        self.set.multipliers(&memory.work, &memory.set)
+    }
+
     /// Solves with q, l and h, from the set of the last solve, in at most `budget` steps. [`DenseMemory::variables`] returns u.
     /// NaN and an infinite q are refused, and the memory stays as it is.
     pub fn solve(
@@ -189,12 +197,8 @@ impl<'a, S: Scalar> Dense<'a, S> {
             return Err(Error::Invalid(Argument::Bounds));
         }
         let w = &mut *memory.variables;
-        for (k, &q) in linear.iter().enumerate() {
-            let (done, rest) = split_mut(w, k);
-            if let Some(to) = rest.first_mut() {
-                *to = q - dot(factor::row(self.factor, k), done);
-            }
-        }
+        copy(w, linear);
+        factor::forward(self.factor, w);
         for (w, &inverse) in w.iter_mut().zip(self.inverse) {
             *w = -*w * inverse;
         }

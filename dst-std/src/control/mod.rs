@@ -81,6 +81,7 @@ pub use knobset::Knobset;
 pub use model::{Model, ModelError};
 pub use pool::Pool;
 pub use program::Program;
+pub(crate) use program::cast;
 pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
 pub use score::{Score, iterations, solve, solve_exactly};
 pub use streams::Stream;
