@@ -193,7 +193,9 @@ impl<'a, S: Scalar> Dense<'a, S> {
         exact(Argument::Memory, m, memory.work.rows.len())?;
         self.set.check(bounds)?;
         finite(Argument::Model, linear)?;
-        if bounds.lower.iter().chain(bounds.upper).any(|b| b.is_nan()) {
+        // Without an early exit, which would keep the compiler from comparing several at once.
+        let nan = |values: &[S]| values.iter().fold(false, |nan, b| nan | b.is_nan());
+        if nan(bounds.lower) | nan(bounds.upper) {
             return Err(Error::Invalid(Argument::Bounds));
         }
         let w = &mut *memory.variables;
@@ -215,7 +217,7 @@ impl<'a, S: Scalar> Dense<'a, S> {
             }
             outcome.operations += n;
         }
-        factor::back(self.factor, w, n);
+        factor::backward(self.factor, w);
         outcome.operations += n * (n + m);
         let limits = bounds.lower.iter().zip(bounds.upper);
         for (w, (&lower, &upper)) in w.iter_mut().zip(limits).take(self.boxed) {

@@ -88,6 +88,10 @@ impl<S: Scalar> ActiveSet<'_, S> {
 
 impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     fn run(&mut self) -> Status {
+        if self.free + self.saturated == 0 && self.is_inside() {
+            copy(self.work.rows, self.work.start);
+            return Status::Solved;
+        }
         let pairs = self.bounds.lower.iter().zip(self.bounds.upper);
         // Written so that a NaN is empty, too.
         if !pairs.clone().all(|(l, u)| l <= u) {
@@ -112,6 +116,17 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             self.factored = 0;
             self.fresh = true;
         }
+    }
+
+    /// True if s⁰ is within all bounds, which are then in order. One pass settles most warm ticks.
+    fn is_inside(&self) -> bool {
+        let Bounds { lower, upper } = self.bounds;
+        pieces(self.work.start, lower.len()).all(|stage| {
+            // Without an early exit, so that several are compared at once. Written so that a NaN fails.
+            let bounds = lower.iter().zip(upper);
+            let rows = stage.iter().zip(bounds);
+            rows.fold(true, |inside, (s, (l, u))| inside & (l <= s) & (s <= u))
+        })
     }
 
     /// Forgets the set; s is then s⁰.

@@ -84,6 +84,7 @@ pub use program::Program;
 pub(crate) use program::cast;
 pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
 pub use score::{Score, iterations, solve, solve_exactly};
+pub(crate) use source::identifier;
 pub use streams::Stream;
 pub use tuned::Tuned;
 pub use tuning::{HistoryPoint, Training, TuningOptions, objective, tune};

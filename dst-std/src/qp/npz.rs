@@ -65,6 +65,9 @@ fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, String> {
         .rposition(|w| w == b"PK\x05\x06")
         .ok_or(NOT_ZIP)?
         + first;
+    if bytes.len() < end + 22 {
+        return Err(CUT.to_owned());
+    }
     let listed = |at: &mut usize| {
         let start = *at;
         if bytes.get(start..start + 4)? != b"PK\x01\x02" {

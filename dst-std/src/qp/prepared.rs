@@ -54,6 +54,17 @@ pub struct Solved {
 }
 
 impl Solved {
+    /// A program whose constants overflow.
+    pub(super) fn overflow() -> Self {
+        Self {
+            status: Status::Late,
+            steps: 0,
+            operations: 0,
+            variables: Vec::new(),
+            multipliers: Vec::new(),
+        }
+    }
+
     /// Rows with a multiplier.
     pub fn active(&self) -> usize {
         self.multipliers.iter().filter(|&&l| l != 0.0).count()
