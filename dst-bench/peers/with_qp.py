@@ -29,6 +29,8 @@ def with_osqp():
     solver.setup(
         sparse.triu(P).tocsc(), q[0], sparse.csc_matrix(A), l[0], u[0],
         verbose=False, eps_abs=TOLERANCE, eps_rel=0, max_iter=100000,
+        # With the default of 1e-4, a feasible instance with small rows ends as infeasible.
+        eps_prim_inf=1e-10,
     )
 
     def solve(i):
@@ -70,6 +72,7 @@ def with_clarabel():
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.presolve_enable = False
+    settings.max_threads = 1
     settings.tol_feas = settings.tol_gap_abs = TOLERANCE
     settings.tol_gap_rel = 0.0
     cones = [clarabel.NonnegativeConeT(len(rows))]

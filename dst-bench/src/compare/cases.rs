@@ -232,7 +232,7 @@ impl Question {
             // Single precision, and five updates of Adam, which divides by small numbers.
             Self::L2o { .. } => 1e-5,
             // Residuals of 1e-6 leave the solution of an ill-conditioned program uncertain by more.
-            Self::Qp { .. } => 1e-2,
+            Self::Qp { .. } => 1e-3,
             // Both are within 1e-7 per step of the truth.
             Self::Event { .. } => 1e-4,
         }
