@@ -29,8 +29,8 @@ def with_osqp():
     solver.setup(
         sparse.triu(P).tocsc(), q[0], sparse.csc_matrix(A), l[0], u[0],
         verbose=False, eps_abs=TOLERANCE, eps_rel=0, max_iter=100000,
-        # With the default of 1e-4, a feasible instance with small rows ends as infeasible.
-        eps_prim_inf=1e-10,
+        # From its last solution it ends three instances of lipmwalk as infeasible, whatever eps_prim_inf is.
+        warm_starting=False,
     )
 
     def solve(i):
