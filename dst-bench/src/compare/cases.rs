@@ -76,7 +76,7 @@ impl Comparison {
                  lipmwalk has 16 variables, 32 rows and 29 instances, whlipbal 50 variables, 100 rows and 30 instances. All in 64-bit \
                  numbers and to 1e-6. Ours is the time of a whole call of `Dense::solve`; the others are their own reported solve times, \
                  which leave out the update of q, l and u. DAQP starts from its last solution. OSQP starts cold, because from its last solution it reports \
-                 three instances of lipmwalk as infeasible; of seven settings tried for it, this is the quickest that solves all. A turn is the median of some \
+                 three instances of lipmwalk as infeasible; two of seven settings tried for it solve all, and this one takes fewer iterations. A turn is the median of some \
                  passes over all instances.",
             ),
             Self::Checkpoints => (

@@ -15,17 +15,21 @@ fn boxes() -> String {
     )
 }
 
+fn tune<'a>(file: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let first = ["qp", "tune", "--quiet", "--quick", "--problem", file];
+    [&first[..], more].concat()
+}
+
 #[test]
 fn a_family_is_tuned_certified_and_exported() {
     let scratch = Scratch::new("qp-tune");
     let file = scratch.path("boxes.json");
     std::fs::write(&file, boxes()).unwrap();
     let out = scratch.path("out");
-    let tune = |more: &[&str]| {
-        let first = ["qp", "tune", "--quiet", "--quick", "--problem", &file];
-        [&first[..], more].concat()
-    };
-    let found = json(&tune(&["--json", "--out", &out, "--accuracy", "1e-4"]));
+    let found = json(&tune(
+        &file,
+        &["--json", "--out", &out, "--accuracy", "1e-4"],
+    ));
     assert_eq!(found["solver"], "active set");
     assert_eq!(found["accuracy"], 1e-4);
     assert_eq!(found["held_out"]["ticks"], 4);
@@ -66,10 +70,13 @@ fn a_family_is_tuned_certified_and_exported() {
     let certificate: serde_json::Value = serde_json::from_str(&certificate).unwrap();
     assert_eq!(certificate, found);
     // The same seed, the same text on any number of threads.
-    let one = text(&tune(&["--threads", "1"]));
-    assert_eq!(one, text(&tune(&["--threads", "2"])));
+    let one = text(&tune(&file, &["--threads", "1"]));
+    assert_eq!(one, text(&tune(&file, &["--threads", "2"])));
     assert!(one.starts_with("active set in "), "{one}");
-    let admm = json(&tune(&["--json", "--solver", "admm", "--accuracy", "1e-4"]));
+    let admm = json(&tune(
+        &file,
+        &["--json", "--solver", "admm", "--accuracy", "1e-4"],
+    ));
     assert_eq!(admm["solver"], "admm");
     assert_eq!(admm["baselines"][0]["name"], "active set");
     assert!(admm["input_error"]["max"].as_f64().unwrap() <= 1e-3);
