@@ -24,6 +24,9 @@ struct Args {
     /// For gradients and what the others complain about.
     #[arg(long)]
     scratch: PathBuf,
+    /// Folder of lipmwalk.npz and whlipbal.npz; without it, quadratic programs are not compared.
+    #[arg(long)]
+    programs: Option<PathBuf>,
     /// Fewer and smaller cases.
     #[arg(long)]
     quick: bool,
@@ -57,12 +60,17 @@ fn run(args: &Args) -> Result<Vec<String>, String> {
         python: args.python.clone(),
         peers: args.peers.clone(),
         ours: sibling("ours")?,
+        programs: args.programs.clone().unwrap_or_default(),
         folder: args.scratch.clone(),
         patience: if args.quick { 5.0 } else { 60.0 },
     };
     let mut dissent = Vec::new();
     let chosen = |c: &Comparison| args.only.is_none_or(|only| only == *c);
     for comparison in Comparison::ALL.into_iter().filter(chosen) {
+        if comparison == Comparison::Qp && args.programs.is_none() {
+            eprintln!("quadratic programs are not compared: there is no folder of their data");
+            continue;
+        }
         let text = match comparison {
             Comparison::Checkpoints => checkpoints(&setup, &mut dissent)?,
             _ => contests(&setup, comparison, args, &mut dissent)?,

@@ -1,11 +1,13 @@
 //! Our side of a comparison: gets ready, then runs once for every line of its input. See `turns`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand};
-use dst_bench::turns::{Answer, resident_mb, serve};
+use dst_bench::turns::{Answer, median, resident_mb, serve};
 use dst_core::adapt::{AdamOla, OlaConfig};
+use dst_core::qp::Bounds;
 use dst_core::solve::DEFAULT_MAX_STEPS;
 use dst_core::{Crossing, Objective};
 use dst_std::data::{Shape, synthetic};
@@ -14,6 +16,7 @@ use dst_std::ode::{Options, event_gradient};
 use dst_std::parallel;
 use dst_std::problems::{Margins, SmoothSvm};
 use dst_std::progress::Progress;
+use dst_std::qp::{ParametricProgram, Prepared};
 use dst_std::tune::{ProblemKind, TunedMethod, TuningConfig, TuningProblem, tune};
 use dst_std::validation::{Basis, GradientRun, Instance, InstanceSpec, IntegratorName, Slots};
 
@@ -64,6 +67,21 @@ enum Question {
         #[arg(long)]
         dim: usize,
     },
+    /// Solves of a parametric quadratic program.
+    Qp {
+        /// Samples of the program.
+        #[arg(long)]
+        problem: PathBuf,
+        /// Passes over all instances in one run, of which the median is taken.
+        #[arg(long)]
+        passes: usize,
+        /// Discards the set before every solve.
+        #[arg(long)]
+        cold: bool,
+        /// File for the solutions.
+        #[arg(long)]
+        gradient: Option<PathBuf>,
+    },
     /// Tuning heavy ball on a quadratic, many starts side by side.
     Tune,
 }
@@ -108,6 +126,12 @@ fn main() -> ExitCode {
             Question::Event { problem, rtol } => event(problem, *rtol),
             Question::Ola { data, iterations } => ola(data, *iterations),
             Question::L2o { batch, dim } => l2o(*batch, *dim),
+            Question::Qp {
+                problem,
+                passes,
+                cold,
+                gradient,
+            } => qp(problem, *passes, *cold, gradient.as_deref()),
             Question::Tune => tuning(),
         }
         .map_err(|e| e.to_string())
@@ -208,6 +232,47 @@ fn l2o(batch: usize, dim: usize) -> Done {
             ..Answer::default()
         };
         Ok((answer, Vec::new()))
+    })
+}
+
+fn qp(problem: &Path, passes: usize, cold: bool, file: Option<&Path>) -> Done {
+    let program = ParametricProgram::read(problem)?;
+    let prepared = Prepared::new(&program, 0.0)?;
+    let mut buffers = prepared.buffers(prepared.full_capacity());
+    let mut memory = buffers.memory().map_err(|error| error.to_string())?;
+    let dense = prepared.dense();
+    let before = resident_mb();
+    serve(before, file, || {
+        let mut means = Vec::with_capacity(passes);
+        let mut solutions = Vec::new();
+        for _ in 0..passes {
+            solutions.clear();
+            let mut seconds = 0.0;
+            for i in 0..program.len() {
+                let instance = program.instance(i);
+                let bounds = Bounds {
+                    lower: instance.lower,
+                    upper: instance.upper,
+                };
+                if cold {
+                    memory.reset();
+                }
+                let start = Instant::now();
+                let outcome = dense.solve(&mut memory, instance.linear, bounds, usize::MAX);
+                seconds += start.elapsed().as_secs_f64();
+                let status = outcome.map_err(|error| error.to_string())?.status;
+                if !status.is_solved() {
+                    return Err(format!("instance {i}: {status:?}"));
+                }
+                solutions.extend(memory.variables());
+            }
+            means.push(seconds / program.len() as f64);
+        }
+        let answer = Answer {
+            seconds: Some(median(means)),
+            ..Answer::default()
+        };
+        Ok((answer, solutions))
     })
 }
 

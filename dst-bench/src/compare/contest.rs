@@ -14,6 +14,8 @@ pub struct Setup {
     pub peers: PathBuf,
     /// The program `ours`.
     pub ours: PathBuf,
+    /// Folder of the families of quadratic programs.
+    pub programs: PathBuf,
     /// For gradients and complaints.
     pub folder: PathBuf,
     /// Seconds for the turns of one case, about.

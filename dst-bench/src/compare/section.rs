@@ -73,7 +73,9 @@ fn numbers(measured: &Measured, ours: bool) -> Vec<String> {
 
 /// In a unit of its size.
 fn seconds(value: f64) -> String {
-    let (scaled, unit) = if value < 0.1 {
+    let (scaled, unit) = if value < 1e-4 {
+        (1e6 * value, "µs")
+    } else if value < 0.1 {
         (1e3 * value, "ms")
     } else {
         (value, "s")

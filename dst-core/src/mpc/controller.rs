@@ -274,7 +274,7 @@ impl<'a, S: Scalar> Controller<'a, S> {
         &'r self,
         memory: &'r Tick<'_, S>,
     ) -> impl Iterator<Item = (usize, S)> + 'r {
-        let words = pieces(memory.words, Set::len(self.capacity)).last();
+        let words = pieces(memory.words, ActiveRows::len(self.capacity)).last();
         self.set
             .read_multipliers(&memory.work, words.unwrap_or_default())
     }

@@ -59,6 +59,11 @@ impl<'m> ActiveRows<'m> {
         }
     }
 
+    /// True if the set has no rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.counts() == (0, 0)
+    }
+
     /// Discards the set.
     pub(crate) fn clear(&mut self) {
         self.counts.iter_mut().for_each(|count| *count = 0);

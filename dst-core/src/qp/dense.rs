@@ -10,9 +10,9 @@ use super::factor;
 use super::step::clip;
 use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
-use crate::slices::{combine, dot, pieces, split, split_mut};
+use crate::slices::{combine, copy, pieces, split, split_mut};
 
-/// Passes of refinement.
+/// Most passes of refinement.
 const PASSES: usize = 3;
 
 /// Prepared program.
@@ -224,6 +224,14 @@ impl<'a, S: Scalar> Dense<'a, S> {
         })
     }
 
+    /// Rows with a multiplier in the last solve, and the multipliers: positive at an upper bound, negative at a lower one.
+    pub fn multipliers<'r>(
+        &'r self,
+        memory: &'r DenseMemory<'_, S>,
+    ) -> impl Iterator<Item = (usize, S)> + 'r {
+        self.set.multipliers(&memory.work, &memory.set)
+    }
+
     /// Solves with q, l and h, from the set of the last solve, in at most `budget` steps. [`DenseMemory::variables`] returns u.
     /// NaN, an infinite q, l = ∞ and h = −∞ are refused, and the set of the last solve stays as it is.
     pub fn solve(
@@ -241,18 +249,21 @@ impl<'a, S: Scalar> Dense<'a, S> {
         exact(Argument::Memory, m, memory.work.rows.len())?;
         self.set.check(bounds)?;
         finite(Argument::Model, linear)?;
-        // Written so that a NaN fails.
-        let below = bounds.lower.iter().all(|&b| b < S::INFINITY);
-        if !below || !bounds.upper.iter().all(|&b| b > -S::INFINITY) {
+        // Written so that a NaN fails, and without an early exit, which would keep the compiler from comparing several at once.
+        let below = bounds
+            .lower
+            .iter()
+            .fold(true, |all, &b| all & (b < S::INFINITY));
+        let above = bounds
+            .upper
+            .iter()
+            .fold(true, |all, &b| all & (b > -S::INFINITY));
+        if !(below & above) {
             return Err(Error::Invalid(Argument::Bounds));
         }
         let w = &mut *memory.variables;
-        for (k, &q) in linear.iter().enumerate() {
-            let (done, rest) = split_mut(w, k);
-            if let Some(to) = rest.first_mut() {
-                *to = q - dot(factor::row(self.factor, k), done);
-            }
-        }
+        copy(w, linear);
+        factor::forward(self.factor, w);
         for (w, &inverse) in w.iter_mut().zip(self.inverse) {
             *w = -*w * inverse;
         }
@@ -261,6 +272,16 @@ impl<'a, S: Scalar> Dense<'a, S> {
         // A finite q may still overflow; nothing of it reaches the set.
         finite(Argument::Model, w)?;
         finite(Argument::Model, memory.work.start)?;
+        if memory.set.is_empty() && is_inside(memory.work.start, bounds) {
+            // Most warm solves end here.
+            copy(memory.work.rows, memory.work.start);
+            factor::backward(self.factor, w);
+            return Ok(Outcome {
+                status: Status::Solved,
+                steps: 0,
+                operations: n * (n + m),
+            });
+        }
         let curvature =
             |entries: &[u16], y: &[S], product: &mut [S]| self.curvature(entries, y, product);
         let mut outcome = self.set.solve(
@@ -274,11 +295,11 @@ impl<'a, S: Scalar> Dense<'a, S> {
             self.pull(w, row, multiplier);
             outcome.operations += n;
         }
-        if outcome.status.is_solved() {
+        if outcome.status.is_solved() && outcome.steps > 0 {
             // s⁰ − Wλ cancels digits that w still has: the rows of the set are taken to their bounds by their products with w
             // itself. The factor has the errors of W, so one pass is not always enough.
             for _ in 0..PASSES {
-                let free = self.set.correct(&mut memory.work, &memory.set, |row| {
+                let (free, settled) = self.set.correct(&mut memory.work, &memory.set, |row| {
                     let columns = pieces(self.columns, m).zip(&*w);
                     columns.fold(S::ZERO, |sum, (column, &w)| {
                         sum + column.get(row).copied().unwrap_or_default() * w
@@ -288,6 +309,9 @@ impl<'a, S: Scalar> Dense<'a, S> {
                     self.pull(w, row, change);
                 }
                 outcome.operations += free * (2 * n + free);
+                if settled {
+                    break;
+                }
             }
             outcome.operations += n * m;
             memory.work.rows.fill(S::ZERO);
@@ -301,7 +325,7 @@ impl<'a, S: Scalar> Dense<'a, S> {
                 outcome.status = Status::Late;
             }
         }
-        factor::back(self.factor, w, n);
+        factor::backward(self.factor, w);
         outcome.operations += n * (n + m);
         if !S::all_finite(w) {
             // Bounds near the largest number overflow.
@@ -347,6 +371,16 @@ impl<S: Scalar> Dense<'_, S> {
             *w -= entry * multiplier * inverse;
         }
     }
+}
+
+/// True if s⁰ is within all bounds, which are then in order.
+fn is_inside<S: Scalar>(start: &[S], bounds: Bounds<'_, S>) -> bool {
+    let Bounds { lower, upper } = bounds;
+    pieces(start, lower.len()).all(|stage| {
+        // Without an early exit, so that several are compared at once. Written so that a NaN fails.
+        let rows = stage.iter().zip(lower.iter().zip(upper));
+        rows.fold(true, |inside, (s, (l, u))| inside & (l <= s) & (s <= u))
+    })
 }
 
 /// Side of a square matrix with this number of entries, rounded down.

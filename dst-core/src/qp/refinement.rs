@@ -12,14 +12,14 @@ const RESOLVED: f64 = 8.0;
 const ENOUGH: f64 = 1e-13;
 
 impl<S: Scalar> ActiveSet<'_, S> {
-    /// Solves W_AA·δ = a·u − λ/ρ − b and adds δ to the multipliers; `product` returns a·u of a row. Returns the number of rows.
-    /// The factor is that of the last solve.
+    /// Solves W_AA·δ = a·u − λ/ρ − b and adds δ to the multipliers; `product` returns a·u of a row. Returns the number of rows,
+    /// and true if δ is rounding. The factor is that of the last solve.
     pub(crate) fn correct(
         &self,
         work: &mut Work<'_, S>,
         set: &ActiveRows<'_>,
         product: impl Fn(usize) -> S,
-    ) -> usize {
+    ) -> (usize, bool) {
         let (free, _) = set.counts();
         for k in 0..free {
             let at = |values: &[S]| values.get(k).copied().unwrap_or_default();
@@ -34,6 +34,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
             *to *= inverse;
         }
         factor::back(work.packed, work.target, free);
+        let mut settled = true;
         for (value, &change) in work
             .multipliers
             .iter_mut()
@@ -41,8 +42,9 @@ impl<S: Scalar> ActiveSet<'_, S> {
             .take(free)
         {
             *value += change;
+            settled &= change.abs() <= S::TWO * S::EPSILON * value.abs();
         }
-        free
+        (free, settled)
     }
 
     /// Rows of the set, and the change of their multipliers by [`correct`](Self::correct).

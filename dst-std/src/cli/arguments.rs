@@ -6,6 +6,7 @@ use dst_core::Crossing;
 
 use crate::l2o;
 use crate::parallel;
+use crate::qp;
 use crate::tune;
 use crate::validation;
 
@@ -114,6 +115,7 @@ macro_rules! named {
 named!(
     Crossing,
     l2o::Architecture,
+    qp::SolverChoice,
     tune::Criterion,
     tune::ProblemKind,
     tune::TunedMethod,

@@ -10,6 +10,7 @@ mod illustrate;
 mod l2o;
 mod ola;
 mod output;
+mod qp;
 mod reproduce;
 mod terminal;
 mod tune;
@@ -40,6 +41,7 @@ Examples:
   dst illustrate --json
   dst control --quick
   dst ola --data a1a --method adam-ola --alpha0 0.01
+  dst qp tune --problem walking.npz
   dst reproduce --quick
   dst tune --method nesterov
   dst validate --dim 1000
@@ -54,6 +56,7 @@ enum Command {
     #[command(name = "l2o")]
     L2o(l2o::Args),
     Ola(Box<ola::Args>),
+    Qp(qp::Args),
     Reproduce(reproduce::Args),
     Tune(tune::Args),
     Validate(validate::Args),
@@ -111,6 +114,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Illustrate(args) => illustrate::run(&args),
         Command::L2o(args) => l2o::run(&args),
         Command::Ola(args) => ola::run(&args),
+        Command::Qp(args) => qp::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Validate(args) => validate::run(&args),

@@ -327,6 +327,7 @@ impl Subject<'_> {
             held_out: None,
         };
         Summary {
+            held_out_warm: None,
             solver: device.solver().to_lowercase(),
             budget: certificate.budget,
             accuracy: request.accuracy,

@@ -114,6 +114,7 @@ pub use model::{
 };
 pub use pool::Pool;
 pub use program::Program;
+pub(crate) use program::cast;
 pub use recipe::{CHOICE, SWITCHES, Sizes, initial_theta, recipe};
 pub use recorded::{RecordedTick, Recording};
 pub use scenario::{Run, Scenario};
@@ -121,6 +122,7 @@ pub use score::{Score, iterations, solve, solve_exactly};
 pub use simulate::{
     Recorded, RunResult, Runs, TickResult, TickStatistics, cold_ticks, record, warm_loops,
 };
+pub(crate) use source::identifier;
 pub use streams::Stream;
 pub use tuned::Tuned;
 pub use tuning::{HistoryPoint, Training, TuningOptions, objective, tune};

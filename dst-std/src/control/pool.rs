@@ -86,6 +86,23 @@ impl<S: Scalar> Pool<S> {
         }
     }
 
+    /// Pool of given instances: g, lower and upper bounds of each, block after block.
+    pub fn of_instances(shape: Shape, instances: impl IntoIterator<Item = [Vec<S>; 3]>) -> Self {
+        let mut pool = Self {
+            shape,
+            linear: Vec::new(),
+            lower: Vec::new(),
+            upper: Vec::new(),
+            starts: Vec::new(),
+        };
+        for [linear, lower, upper] in instances {
+            pool.linear.extend(linear);
+            pool.lower.extend(lower);
+            pool.upper.extend(upper);
+        }
+        pool
+    }
+
     /// Number of instances.
     pub fn len(&self) -> usize {
         self.linear.len() / (self.shape.blocks * self.shape.variables())

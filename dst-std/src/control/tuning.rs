@@ -42,6 +42,8 @@ pub struct TuningOptions {
     pub unrolled: Option<usize>,
     /// Criterion between two settings; the lower is better.
     pub key: fn(&Score) -> f64,
+    /// True if settings are compared in double precision, not in that of the device.
+    pub double: bool,
     /// Seed of the batches.
     pub seed: u64,
 }
@@ -60,6 +62,7 @@ impl Default for TuningOptions {
             first: 0,
             unrolled: None,
             key: Score::choice,
+            double: false,
             seed: 1,
         }
     }
@@ -125,14 +128,18 @@ pub fn tune(
     progress: &Progress,
 ) -> Result<Training, Error> {
     let small = program.cast::<f32>();
-    let [small_pool, small_choice] = [pool, choice].map(Pool::cast::<f32>);
     let mut work = 0;
-    let mut look = |tuned: &Tuned<f64>, ticks: &Pool<f32>| {
-        let tuned: Tuned<f32> = tuned.cast();
-        let counts = iterations(&small, ticks, tuned.phases(), options.cap);
+    let mut look = |tuned: &Tuned<f64>, ticks: &Pool<f64>, small_ticks: &Pool<f32>| {
+        let counts = if options.double {
+            iterations(program, ticks, tuned.phases(), options.cap)
+        } else {
+            let tuned: Tuned<f32> = tuned.cast();
+            iterations(&small, small_ticks, tuned.phases(), options.cap)
+        };
         work += options.work(&counts);
         (Score::of(&counts, options.cap), counts)
     };
+    let [small_pool, small_choice] = [pool, choice].map(Pool::cast::<f32>);
     let mut theta = theta.to_vec();
     let mut adam = Adam::with_betas(theta.len(), BETAS);
     let mut best: Option<(Vec<f64>, Score)> = None;
@@ -147,7 +154,7 @@ pub fn tune(
         let last = step == options.steps;
         // The start as well: nothing that is returned is worse.
         if step == 0 || last || (2 * step >= options.steps && step % CHOOSE == 0) {
-            let (score, _) = look(&tuned, &small_choice);
+            let (score, _) = look(&tuned, choice, &small_choice);
             if best
                 .as_ref()
                 .is_none_or(|b| (options.key)(&score) < (options.key)(&b.1))
@@ -156,7 +163,7 @@ pub fn tune(
             }
         }
         if last || step % LOOK == 0 {
-            let (score, counts) = look(&tuned, &small_pool);
+            let (score, counts) = look(&tuned, pool, &small_pool);
             slowest.sort_by_key(|&i| (std::cmp::Reverse(counts[i]), i));
             history.push(HistoryPoint { step, score });
             task.advance(step - task.done());

@@ -22,6 +22,9 @@ pub struct Summary {
     /// Held-out instances. None for a controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_out: Option<Counts>,
+    /// The same from warm starts, in the order of the instances. None for a controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_out_warm: Option<Counts>,
     /// Error of the inputs found on fresh ticks.
     pub input_error: ErrorOfInputs,
     /// Other solvers and settings, at equal accuracy.

@@ -5,6 +5,7 @@ mod control;
 mod illustrate;
 mod l2o;
 mod ola;
+mod qp;
 mod readme;
 mod reproduce;
 mod support;

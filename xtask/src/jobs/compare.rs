@@ -35,6 +35,9 @@ pub(crate) fn run(
         .arg(out)
         .arg("--scratch")
         .arg(made.join("scratch"));
+    if let Some(programs) = programs(cargo) {
+        compare.arg("--programs").arg(programs);
+    }
     if quick {
         compare.arg("--quick");
     }
@@ -42,6 +45,17 @@ pub(crate) fn run(
         compare.args(["--only", only]);
     }
     succeed(&mut compare).map_err(|_| "the comparison failed; the reason is above".to_owned())
+}
+
+/// Families of quadratic programs that are compared, which are not part of the repository.
+const PROGRAMS: [&str; 2] = ["lipmwalk.npz", "whlipbal.npz"];
+
+/// Folder of the families: `DST_QP_DATA`, or the one beside the repository. None if a file is missing.
+pub(crate) fn programs(cargo: &Cargo) -> Option<PathBuf> {
+    let beside = cargo.root().join("../shared/data/qp");
+    let folder = std::env::var_os("DST_QP_DATA").map_or(beside, PathBuf::from);
+    let there = PROGRAMS.iter().all(|name| folder.join(name).is_file());
+    there.then_some(folder)
 }
 
 /// A Python environment of our own with the others in it, made on first use.
