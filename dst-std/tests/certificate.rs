@@ -4,7 +4,7 @@ use dst_core::qp::Status;
 use dst_std::control::export::{Request, SolverChoice, export};
 use dst_std::control::{
     Bench, BenchSizes, Device, Limits, Model, Requirement, RunResult, Runs, Scenario, Softness,
-    StateBound, cold_ticks, exact_session, solve_exactly, warm_loops,
+    Start, StateBound, cold_ticks, exact_session, solve_exactly, warm_loops,
 };
 use dst_std::parallel;
 use dst_std::progress::Progress;
@@ -36,6 +36,7 @@ fn bench<'a>(scenario: &'a Scenario, progress: &'a Progress) -> Bench<'a> {
             few: 10,
             work: 1e8,
         },
+        strict: true,
         progress,
     }
 }
@@ -157,12 +158,15 @@ fn a_model_that_is_never_solved_is_refused() {
         limits: Limits::between(-0.6, 0.6),
         soft: Softness::Hard,
     }];
-    model.start = vec![1.0, 50.0].into();
+    model.start = Start::Box {
+        lower: vec![-1.0, 5.0],
+        upper: vec![1.0, 6.0],
+    };
     let (scenario, progress) = (scenario(&model), Progress::hidden());
     let refused = bench(&scenario, &progress).calibrate_set(1e-3);
     let text = refused.unwrap_err().to_string();
     assert!(text.contains("can be solved"), "{text}");
-    assert!(text.contains("state 1 -50 to 50"), "{text}");
+    assert!(text.contains("state 1 5 to 6"), "{text}");
 }
 
 /// The active set in double precision against ADMM with tight tolerances, an independent solver.

@@ -22,7 +22,7 @@ const ROUNDING: f64 = 0.8;
 /// Rows of memory beyond the largest active set.
 const SPARE_ROWS: usize = 4;
 /// Tolerances of the active set, as parts of the accuracy. Bounds may be missed by about as much.
-const PARTS: [f64; 4] = [0.1, 0.01, 0.001, 0.0];
+const PARTS: [f64; 3] = [0.01, 0.001, 0.0];
 /// Scales of the tolerances of ADMM: powers of ten.
 const SCALES: (f64, f64) = (-5.0, 1.0);
 const HALVINGS: usize = 7;
@@ -61,6 +61,8 @@ pub struct Bench<'a> {
     pub ticks: usize,
     /// Sizes.
     pub sizes: BenchSizes,
+    /// True if ADMM must meet the accuracy in every tick. For a comparison, all but one tick in a hundred are enough.
+    pub strict: bool,
     /// Progress.
     pub progress: &'a Progress,
 }
@@ -83,6 +85,18 @@ impl Measured {
     /// Statistics of all ticks.
     pub fn statistics(&self) -> TickStatistics {
         TickStatistics::of(self.ticks())
+    }
+
+    /// Largest count of a tick that was solved.
+    pub fn largest(&self) -> u32 {
+        let solved = self.ticks().filter(|t| t.is_solved());
+        solved.map(|t| t.outcome.count).max().unwrap_or(0)
+    }
+
+    /// Ticks with a solution that were not solved.
+    pub fn missed(&self) -> usize {
+        let missed = self.ticks().filter(|t| t.solvable && !t.is_solved());
+        missed.count()
     }
 
     /// Share of the ticks that were solved.
@@ -234,11 +248,14 @@ impl Bench<'_> {
 
     /// Refuses a model of which hardly any tick can be solved.
     fn refuse_unsolved(&self, measured: &Measured) -> Result<(), Failure> {
-        let solved = measured.solved();
+        // A run may become solvable after its start; a start that has no solution is reason enough.
+        let starts = measured.cold.iter().filter(|t| t.is_solved()).count();
+        let starts = starts as f64 / measured.cold.len().max(1) as f64;
+        let solved = measured.solved().min(starts);
         if solved >= LEAST_SOLVED {
             return Ok(());
         }
-        let solvable = measured.ticks().filter(|t| t.solvable).count();
+        let solvable = measured.cold.iter().filter(|t| t.solvable).count();
         let share = if solved == 0.0 {
             "no tick".to_owned()
         } else {
@@ -247,7 +264,7 @@ impl Bench<'_> {
                 short((1000.0 * solved).round() / 10.0)
             )
         };
-        let reason = match solvable as f64 >= LEAST_SOLVED * measured.ticks().count() as f64 {
+        let reason = match solvable as f64 >= LEAST_SOLVED * measured.cold.len() as f64 {
             true => {
                 "single precision does not resolve the program; take other units or a shorter horizon"
             }
@@ -259,6 +276,12 @@ impl Bench<'_> {
             "{share} from {} can be solved: {reason}",
             self.scenario.start_words()
         )))
+    }
+
+    /// The error of ADMM that must meet the accuracy.
+    fn error(&self, measured: &Measured) -> f64 {
+        let errors = measured.statistics().errors;
+        if self.strict { errors.max } else { errors.p99 }
     }
 
     /// Scales the tolerances of an ADMM controller until the inputs meet the accuracy. `None` if no scale does.
@@ -275,7 +298,7 @@ impl Bench<'_> {
             let middle = 0.5 * (low + high);
             let scaled = device.scaled(libm::pow(10.0, middle));
             let found = few.calibration(&Device::Admm(scaled.clone()), ITERATIONS)?;
-            if found.statistics().errors.max <= MARGIN * accuracy {
+            if self.error(&found) <= MARGIN * accuracy {
                 best = Some(scaled);
                 low = middle;
             } else {
@@ -288,7 +311,7 @@ impl Bench<'_> {
         for factor in TIGHTER {
             let tighter = best.scaled(factor);
             let fresh = few.scoring_with_few(&Device::Admm(tighter.clone()))?;
-            if fresh.statistics().errors.max <= accuracy {
+            if self.error(&fresh) <= accuracy {
                 return Ok(Some(tighter));
             }
         }

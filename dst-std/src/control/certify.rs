@@ -1,7 +1,8 @@
 //! Certificate of a budget: fresh closed-loop runs, counted; a bound on the probability that a run has a late tick.
 //!
 //! The controller and its budget are fixed first. The number of runs is fixed, too, before the first one. Attempt j uses fresh runs
-//! and the confidence 1 − δ·2^−j, so all attempts together have the confidence 1 − δ. If one fails, the next has a larger budget.
+//! and the confidence 1 − δ·2^−j, so all attempts together have the confidence 1 − δ. If one fails, the next has a larger budget, or a tighter
+//! stop test if inputs missed the accuracy.
 //! Failures that no budget can cure, such as starts without a solution, are not tried again; their share is certified instead.
 
 use dst_core::qp::Status;
@@ -135,16 +136,32 @@ impl Bench<'_> {
                 confidence: required.confidence,
                 ..found
             };
+            let late = upper > required.late;
             let curable = certificate.late_runs > certificate.infeasible_runs;
-            let done = required.quick || upper <= required.late || !curable;
-            if done || attempt == ATTEMPTS {
+            let raised = (budget + budget / 2 + 2).min(budget.max(self.most_steps() / 3));
+            let mut changed = late && curable && raised > budget;
+            if let Device::ActiveSet(active) = device
+                && !required.quick
+                && attempt < ATTEMPTS
+            {
+                let full = full_capacity(&active.program);
+                if late && curable && active.capacity < full {
+                    active.capacity = (active.capacity + 4).min(full);
+                    changed = true;
+                }
+                if certificate.inaccurate_runs > 0 && active.tolerance > 0.0 {
+                    // Below what single precision resolves, zero is the same.
+                    let tighter = active.tolerance / 10.0;
+                    active.tolerance = if tighter > 1e-6 { tighter } else { 0.0 };
+                    changed = true;
+                }
+            }
+            if required.quick || !changed || attempt == ATTEMPTS {
                 return Ok(certificate);
             }
             attempt += 1;
-            budget += budget / 2 + 2;
-            if let Device::ActiveSet(active) = device {
-                let full = full_capacity(&active.program);
-                active.capacity = (active.capacity + 4).min(full);
+            if late && curable {
+                budget = raised;
             }
         }
     }

@@ -201,9 +201,9 @@ pub fn tune_program(
         program,
         name,
         options,
-        set,
+        &set,
         chosen,
-        score,
+        &score,
         baselines,
         warnings,
         &admm_module,
@@ -519,9 +519,9 @@ fn finish(
     program: &ParametricProgram,
     name: &str,
     options: &ProgramTuning,
-    set: Measured,
+    set: &Measured,
     chosen: SolverChoice,
-    score: Score,
+    score: &Score,
     baselines: Vec<Baseline>,
     mut warnings: Vec<String>,
     admm_module: &str,
@@ -540,8 +540,7 @@ fn finish(
         ));
     }
     let errors = ErrorOfInputs::of(&score.errors);
-    // Asked this way round, a NaN is a warning, too.
-    if !(errors.max <= options.accuracy) {
+    if errors.max > options.accuracy || errors.max.is_nan() {
         warnings.push(format!(
             "the largest error on the held-out instances is {}, above {}",
             short(errors.max),

@@ -97,6 +97,21 @@ fn an_export_is_the_same_text_with_any_threads() {
     assert_eq!(in_rust, numbers(&c, "motor_gram["));
 }
 
+/// The motor of `tests/c/own_controller.c` is what its model gives: no edits by hand, no change of the exporter.
+#[test]
+fn the_controller_of_the_program_in_c_is_an_export() {
+    let scratch = Scratch::new("own");
+    let model = scratch.path("motor.json");
+    std::fs::write(&model, MOTOR).unwrap();
+    let out = scratch.path("out");
+    text(&[
+        "control", "export", "--quiet", "--model", &model, "--out", &out,
+    ]);
+    let found = std::fs::read_to_string(format!("{out}/motor.h")).unwrap();
+    let committed = include_str!("../../../tests/c/controllers/motor.h");
+    assert!(found == committed, "motor.h is not what is exported");
+}
+
 #[test]
 fn the_template_is_a_model_that_can_be_exported() {
     let scratch = Scratch::new("template");

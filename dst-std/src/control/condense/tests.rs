@@ -112,7 +112,7 @@ fn tables(active: &ActiveProgram<f64>) -> (Matrix, Matrix) {
 }
 
 /// The largest differences, relative to √(W_ii·W_jj) and to the largest entry of the column.
-fn compare(found: (Matrix, Matrix), exact: (Matrix, Matrix)) -> (f64, f64) {
+fn compare(found: &(Matrix, Matrix), exact: &(Matrix, Matrix)) -> (f64, f64) {
     let m = exact.0.rows;
     let scale = |j: usize| match exact.0.at(j, j) > 0.0 {
         true => 1.0 / exact.0.at(j, j).sqrt(),
@@ -133,12 +133,12 @@ fn w_and_m_are_those_of_dense_condensing() {
     for (i, model) in models().iter().enumerate() {
         let active = model.active_program().unwrap();
         assert_eq!((active.kinds, active.parameters), (5, 3 + 1 + 2));
-        let (gram, response) = compare(tables(&active), dense(&model.program().unwrap(), 0));
+        let (gram, response) = compare(&tables(&active), &dense(&model.program().unwrap(), 0));
         assert!(gram < 1e-10 && response < 1e-10, "{i}: {gram} {response}");
     }
     for model in [model!("masses"), model!("units"), model!("stiff")] {
         let active = model.active_program().unwrap();
-        let (gram, response) = compare(tables(&active), dense(&model.program().unwrap(), 0));
+        let (gram, response) = compare(&tables(&active), &dense(&model.program().unwrap(), 0));
         assert!(gram < 1e-10 && response < 1e-10, "{gram} {response}");
     }
 }
@@ -153,7 +153,7 @@ fn admm_gets_the_same_rows_of_an_unstable_plant() {
         let (active, program) = (model.active_program().unwrap(), model.program().unwrap());
         assert_eq!(program.shape.outputs, active.kinds);
         let nu = active.inputs;
-        let (gram, response) = compare(tables(&active), dense(&program, nu));
+        let (gram, response) = compare(&tables(&active), &dense(&program, nu));
         assert!(gram < 1e-12 && response < 1e-12, "{gram} {response}");
         // The map to the first inputs is −K.
         let map = model.input_map().unwrap().unwrap();

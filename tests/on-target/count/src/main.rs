@@ -29,10 +29,7 @@ struct Room {
 }
 
 static ROOM: Once<Room> = Once::new(Room {
-    safety: (
-        [0.0; safety_filter::NUMBERS],
-        [0; safety_filter::WORDS],
-    ),
+    safety: ([0.0; safety_filter::NUMBERS], [0; safety_filter::WORDS]),
     quadrotor: ([0.0; quadrotor::NUMBERS], [0; quadrotor::WORDS]),
 });
 
