@@ -66,6 +66,7 @@ fn recorded_ticks_are_solved() {
                 .tick(&mut memory, &tick.p, &tick.extra, 500)
                 .unwrap();
             assert!(outcome.status.is_solved(), "{}: {outcome:?}", plant.name);
+            assert_eq!(memory.inputs().len(), tick.exact.len(), "{}", plant.name);
             let pairs = memory.inputs().iter().zip(&tick.exact);
             errors.push(pairs.fold(0.0, |m: f64, (&u, e)| m.max((f64::from(u) - e).abs())));
             steps.push(outcome.steps);

@@ -83,8 +83,9 @@ fn late_runs_are_within_the_bound() {
         let runs = fresh(&scenario, &made.device, 10_000, summary.budget);
         let share = late_share(&runs);
         assert!(share <= summary.late.bound, "{share} {:?}", summary.late);
-        // The certificate can fail: a budget of one step is not enough.
-        assert!(late_share(&fresh(&scenario, &made.device, 200, 1)) > 0.1);
+        // The certificate can fail: with one step per tick, more runs are late than it allows.
+        let share = late_share(&fresh(&scenario, &made.device, 2000, 1));
+        assert!(share > summary.late.bound, "{share} {:?}", summary.late);
         let errors = runs.iter().flatten().map(|t| t.error);
         let worst = errors.fold(0.0, f32::max);
         assert!(f64::from(worst) <= request.accuracy, "{worst}");

@@ -5,6 +5,7 @@
 
 use dst_core::mpc::{Controller, Tick};
 
+use super::active_program::ActiveProgram;
 use super::closed_loop::nominal;
 use super::plants::{Plant, Sine};
 use super::streams::Stream;
@@ -47,10 +48,8 @@ impl Recording {
     /// Records the ticks of a plant: `Stream::Test`, then `Stream::TestLoops`.
     pub fn of(&self, plant: &Plant, seed: u64) -> Vec<RecordedTick> {
         let rows = plant.active.rows();
-        let controller = plant
-            .active
-            .controller(rows.min(plant.active.inputs * plant.active.stages) + 1, 0.0);
-        let mut exact = Exact::new(&controller);
+        let capacity = rows.min(plant.active.inputs * plant.active.stages) + 1;
+        let mut exact = Exact::new(&plant.active, capacity);
         let mut all = Vec::new();
         for i in 0..self.cold as u64 {
             let (p, extra) = (plant.draw)(Stream::Test.of(seed), i);
@@ -87,31 +86,40 @@ impl Recording {
     }
 }
 
-/// Solver in double precision.
+/// Solvers in double precision: the first without a tolerance. A state that lies on its bound may be beyond it by its rounding, and the
+/// program then has no solution; the others allow that much.
 struct Exact<'a> {
-    controller: &'a Controller<'a, f64>,
+    controllers: Vec<Controller<'a, f64>>,
     numbers: Vec<f64>,
     words: Vec<u16>,
 }
 
 impl<'a> Exact<'a> {
-    fn new(controller: &'a Controller<'a, f64>) -> Self {
+    fn new(program: &'a ActiveProgram<f64>, capacity: usize) -> Self {
+        let tolerances = [0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6];
+        let controllers: Vec<Controller<'a, f64>> = tolerances
+            .iter()
+            .map(|&tolerance| program.controller(capacity, tolerance))
+            .collect();
+        let first = &controllers[0];
         Self {
-            controller,
-            numbers: vec![0.0; Tick::<f64>::numbers(controller)],
-            words: vec![0; Tick::<f64>::words(controller)],
+            numbers: vec![0.0; Tick::<f64>::numbers(first)],
+            words: vec![0; Tick::<f64>::words(first)],
+            controllers,
         }
     }
 
     fn tick(&mut self, p: Vec<f32>, extra: Vec<f32>, looped: bool, cold: bool) -> RecordedTick {
         let wide = |values: &[f32]| -> Vec<f64> { values.iter().map(|&v| f64::from(v)).collect() };
         let mut exact = Vec::new();
-        if let Ok(mut tick) = Tick::new(self.controller, &mut self.numbers, &mut self.words) {
-            let solved = self
-                .controller
-                .tick(&mut tick, &wide(&p), &wide(&extra), 10_000);
+        for controller in &self.controllers {
+            let Ok(mut tick) = Tick::new(controller, &mut self.numbers, &mut self.words) else {
+                continue;
+            };
+            let solved = controller.tick(&mut tick, &wide(&p), &wide(&extra), 10_000);
             if solved.is_ok_and(|outcome| outcome.status.is_solved()) {
                 exact = tick.inputs().to_vec();
+                break;
             }
         }
         RecordedTick {

@@ -1,4 +1,4 @@
-//! What an export says: the lines that are printed, and the head of the exported files.
+//! Words of an export: the lines that are printed, and the head of the exported files.
 
 use super::certify::CertificateFile;
 use super::device::Device;

@@ -57,6 +57,14 @@ impl Weight {
                         "{name} must have a number for every {what}, {size}"
                     ));
                 }
+                if diagonal
+                    .iter()
+                    .any(|v| v.is_finite() && (*v as f32).is_infinite())
+                {
+                    return refuse(format!(
+                        "{name} is not finite in single precision; take other units"
+                    ));
+                }
                 let fits = |v: &f64| v.is_finite() && (*v > 0.0 || (!definite && *v == 0.0));
                 match diagonal.iter().all(fits) {
                     true => Ok(Matrix::diagonal(diagonal)),
