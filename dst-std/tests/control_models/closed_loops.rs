@@ -199,7 +199,7 @@ fn infeasible_starts_are_reported() {
     }
 }
 
-/// Where the hard program has a solution, the default ℓ1 weight gives the same inputs.
+/// The default ℓ1 weight gives the inputs of the hard program, where that has a solution.
 fn check_weight(names: &[&str]) {
     for &name in names {
         let soft = model(name);

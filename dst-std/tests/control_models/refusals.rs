@@ -320,6 +320,18 @@ fn a_model_is_read_back_as_it_was_written() {
     }
 }
 
+/// The build of the whole workspace has the feature `arbitrary_precision` of `serde_json`, which keeps the notation.
+#[test]
+fn numbers_are_read_in_any_notation() {
+    let text = MOTOR.replace("[20.0, 1.0]", "[2e01, 1.00]");
+    let text = text.replace("[[1, -0.6, 0.6]]", "[[1, -6e-01, 6E-1]]");
+    assert_ne!(text, MOTOR);
+    assert_eq!(
+        Model::from_json(&text).unwrap(),
+        Model::from_json(MOTOR).unwrap()
+    );
+}
+
 #[test]
 fn the_template_is_a_model_and_explains_every_field() {
     let template = Model::from_json(Model::template()).unwrap();

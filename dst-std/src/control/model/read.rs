@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::{Model, ModelError, Start};
 
@@ -54,13 +54,21 @@ fn table(name: &str, text: &str) -> Result<Vec<Vec<f64>>, ModelError> {
     lines.map(row).collect()
 }
 
-fn without_comments(value: &mut Value) {
+/// Removes comments, and writes numbers in the notation of `serde_json`.
+///
+/// If another crate of the build switches on its feature `arbitrary_precision`, an untagged enumeration reads only those.
+fn normalise(value: &mut Value) {
     match value {
         Value::Object(map) => {
             map.retain(|key, _| !key.starts_with("//"));
-            map.values_mut().for_each(without_comments);
+            map.values_mut().for_each(normalise);
         }
-        Value::Array(entries) => entries.iter_mut().for_each(without_comments),
+        Value::Array(entries) => entries.iter_mut().for_each(normalise),
+        Value::Number(number) if !number.is_i64() && !number.is_u64() => {
+            if let Some(same) = number.as_f64().and_then(Number::from_f64) {
+                *number = same;
+            }
+        }
         _ => {}
     }
 }
@@ -92,7 +100,7 @@ impl TryFrom<Map<String, Value>> for Model {
 
     fn try_from(map: Map<String, Value>) -> Result<Self, ModelError> {
         let mut value = Value::Object(map);
-        without_comments(&mut value);
+        normalise(&mut value);
         let mut fields = match value {
             Value::Object(map) => Fields(map),
             _ => Fields(Map::new()),
