@@ -181,16 +181,27 @@ fn moved(gram: &Matrix, kinds: usize) -> Vec<bool> {
     diagonal.iter().enumerate().map(moved).collect()
 }
 
+/// Part of √(W_jj·max W) that is added to W_jj of a row with the default softness; the maximum is that of the stages. Rows that depend on
+/// each other, as those of one state in later stages do, are then independent in single precision, and a stage in which the inputs
+/// hardly move the row does not ask for inputs that rounding decides. A bound gives way by about this part of what holds it.
+const YIELD: f64 = 1e-4;
+
 /// Adds 1/ρ to the diagonal and clears rows that the inputs do not move; returns 1/√W_jj, or 1 for a row of zeros.
-fn finish(gram: &mut Matrix, moved: &[bool], lifts: &[f64]) -> Vec<f64> {
-    let m = gram.rows;
+fn finish(gram: &mut Matrix, moved: &[bool], lifts: &[f64], yielding: &[f64]) -> Vec<f64> {
+    let (m, kinds) = (gram.rows, lifts.len());
+    let mut largest = vec![0.0; kinds];
+    for j in 0..m {
+        largest[j % kinds] = f64::max(largest[j % kinds], gram.at(j, j));
+    }
     for j in 0..m {
         for i in 0..m {
             if !(moved[i] && moved[j]) {
                 gram.entries[j * m + i] = 0.0;
             }
         }
-        gram.entries[j * m + j] += lifts[j % lifts.len()];
+        let own = gram.at(j, j);
+        let yielded = yielding[j % kinds] * (own * largest[j % kinds]).sqrt();
+        gram.entries[j * m + j] += yielded + lifts[j % kinds];
     }
     let diagonal = (0..m).map(|j| gram.at(j, j));
     diagonal
@@ -232,11 +243,13 @@ impl Model {
         names.extend(checked.rates.iter().map(rate));
         let moved = moved(&gram, kinds);
         let (mut caps, mut lifts) = (vec![f64::INFINITY; kinds], vec![0.0; kinds]);
+        let mut yielding = vec![0.0; kinds];
         let mut soft = Vec::new();
         for (kind, row) in (inputs..).zip(outputs) {
             match row.soft {
                 Softness::Hard => continue,
                 Softness::Exact => {
+                    yielding[kind] = YIELD;
                     caps[kind] = self.exact_weight(condensed, (&gram, &moved), kind, &row.limits);
                 }
                 Softness::Soft(penalty) => {
@@ -246,7 +259,7 @@ impl Model {
             }
             soft.push(kind);
         }
-        let scale = finish(&mut gram, &moved, &lifts);
+        let scale = finish(&mut gram, &moved, &lifts, &yielding);
         let tables = gram.entries.iter().chain(&condensed.response.entries);
         if !single(tables.chain(&scale).copied()) {
             return Err(not_finite());
