@@ -258,7 +258,7 @@ fn a_file_that_is_no_model_is_named_by_its_field() {
         (
             "\"horizon\": 12",
             "\"horizon\": -1",
-            "horizon: invalid value",
+            "horizon: must be a whole number",
         ),
         (
             "\"horizon\": 12",

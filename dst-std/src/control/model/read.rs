@@ -85,6 +85,14 @@ impl Fields {
         found.map_err(|e| ModelError::new(format!("not a model: {name}: {e}")))
     }
 
+    /// A whole number. The sentence does not depend on the features of `serde_json`.
+    fn count(&mut self, name: &str) -> Result<usize, ModelError> {
+        let number: Value = self.required(name)?;
+        let number = number.as_u64().and_then(|n| usize::try_from(n).ok());
+        number
+            .ok_or_else(|| ModelError::new(format!("not a model: {name}: must be a whole number")))
+    }
+
     fn required<T: DeserializeOwned + Default>(&mut self, name: &str) -> Result<T, ModelError> {
         match self.0.contains_key(name) {
             true => self.optional(name),
@@ -119,7 +127,7 @@ impl TryFrom<Map<String, Value>> for Model {
             noise: fields.optional("noise")?,
             disturbance: fields.optional("disturbance")?,
             start: fields.required("start")?,
-            horizon: fields.required("horizon")?,
+            horizon: fields.count("horizon")?,
             primal_tolerance: fields.optional("primal_tolerance")?,
             dual_tolerance: fields.optional("dual_tolerance")?,
             names: fields.optional("names")?,
