@@ -18,12 +18,14 @@ pub fn section(config: &ControlConfig, results: &ControlResults) -> Section {
          its knobs are a weight for every constraint and a relaxation, which switch at fixed iterations. The knobs are tuned by the \
          gradient of the stopping time (mean and tail), by LAH's loss (squared distance to the solution at the end of a phase, \
          earlier phases frozen) and by an unrolled loss (sum of the logarithms of the residuals). All three start from the best \
-         setting of the grid, see ticks of the same streams, and take the same number of steps of Adam with the same batches.",
+         setting of the grid and see ticks of the same streams in batches of the same size. The two other losses may take at least as \
+         many solver iterations as the tuning by the stopping time; the second table counts them.",
     );
     section.paragraph(
         "The stop test of every solver is calibrated, so that all inputs have the same accuracy. Scores are on fresh closed-loop \
          runs, in which a solver starts from its own last solution, and on fresh cold ticks. A tick that ADMM does not solve counts \
-         as 500 iterations. An operation is a multiply-add.",
+         as 500 iterations. A setting that solves hardly any tick cannot be calibrated; the second table shows its error. An operation \
+         is a multiply-add.",
     );
     for findings in results.all() {
         figures(&mut section, findings);

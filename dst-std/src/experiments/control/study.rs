@@ -5,7 +5,7 @@ use super::{
 };
 use crate::control::{
     Bench, Contender, Device, Requirement, Runs, Scenario, Stream, TickResult, TickStatistics,
-    TuningLoss, cold_ticks, warm_loops,
+    TuningLoss, TuningOptions, cold_ticks, warm_loops,
 };
 use crate::family::certificate::bound;
 use crate::progress::{Counter, Progress};
@@ -47,10 +47,12 @@ pub(super) fn study(
         TuningLoss::Unrolled(config.horizon),
     ];
     for loss in losses {
+        let mut sizes = config.round_sizes();
+        if let Some(first) = contenders.first() {
+            sizes.steps = steps_for(first, config);
+        }
         contenders.push(match &grid.device {
-            Some(start) => {
-                bench.admm_tuned_by(loss, (start, rho), accuracy, config.round_sizes())?
-            }
+            Some(start) => bench.admm_tuned_by(loss, (start, rho), accuracy, sizes)?,
             None => Contender {
                 name: loss.name(),
                 ..grid.clone()
@@ -107,6 +109,15 @@ pub(super) fn study(
         },
         traces,
     })
+}
+
+/// Steps of Adam with which a loss of a fixed number of iterations takes as many as the tuning by the stopping time took, or more.
+fn steps_for(stopping_time: &Contender, config: &ControlConfig) -> usize {
+    // An iteration counts once forwards and twice backwards. LAH's phases end after 48 iterations on average.
+    let step = 3 * TuningOptions::default().batch * config.horizon.min(48);
+    config
+        .steps
+        .max(stopping_time.work.div_ceil(step * config.rounds.max(1)))
 }
 
 /// Budget by calibration ticks: the largest count, a quarter of it and two more.
