@@ -63,19 +63,18 @@ fn histograms(findings: &Findings) -> Vec<Plot> {
         .flat_map(|(row, score)| {
             let each = &score.looped.each;
             let counts: Vec<f64> = each.iter().map(|e| f64::from(e.0)).collect();
-            let operations: Vec<f64> = each.iter().map(|e| e.1 as f64 / 1e3).collect();
-            let unit = if row.name == "active set" {
-                "steps"
-            } else {
-                "iterations"
+            let operations = |unit: f64| each.iter().map(|e| e.1 as f64 / unit).collect();
+            // Panels with the same label share their axis, so the two solvers have labels of their own.
+            let (count, cost, values): (_, _, Vec<f64>) = match row.name {
+                "active set" => ("steps", "operations", operations(1.0)),
+                _ => ("iterations", "thousand operations", operations(1e3)),
             };
-            let most = counts.iter().fold(1.0, |m: f64, &c| m.max(c));
-            let bins = (most as usize + 1).min(50);
-            [
-                (unit, counts, bins),
-                ("thousand operations", operations, 50),
-            ]
-            .map(|(what, values, bins)| {
+            let width = |values: &[f64]| {
+                let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+                values.iter().copied().fold(0.0, f64::max) - least
+            };
+            let bins = (width(&counts) as usize).clamp(1, 50);
+            [(count, counts, bins), (cost, values, 50)].map(|(what, values, bins)| {
                 Plot::new(row.name)
                     .size(300.0, 200.0)
                     .x(Axis::linear(what))
