@@ -18,7 +18,7 @@ pub fn section(config: &ControlConfig, results: &ControlResults) -> Section {
          its knobs are a weight for every constraint and a relaxation, which switch at fixed iterations. The knobs are tuned by the \
          gradient of the stopping time (mean and tail), by LAH's loss (squared distance to the solution at the end of a phase, \
          earlier phases frozen) and by an unrolled loss (sum of the logarithms of the residuals). All three start from the best \
-         setting of the grid and see ticks of the same streams in batches of the same size. The two other losses may take at least as \
+         setting of the grid and see ticks of the same streams in batches of the same size. The two other losses take at least as \
          many solver iterations as the tuning by the stopping time; the second table counts them.",
     );
     section.paragraph(
