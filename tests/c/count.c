@@ -1,18 +1,27 @@
-/* Recorded ticks of the safety filter and the quadrotor, as in tests/on-target/count: instructions of each tick, its outcome and its
- * inputs, a line each. The files with the ticks are named by SAFETY_TICKS and QUADROTOR_TICKS. */
+/* Recorded ticks of the safety filter, or of the quadrotor if QUADROTOR is defined, as in tests/on-target/count: instructions of each
+ * tick, its outcome and its inputs, a line each. TICKS names the file with the ticks. One controller per program, as in a product: the
+ * compiler then knows all sizes. */
 
 #include <stdint.h>
 
 #include "firmware.h"
+#ifdef QUADROTOR
 #include "quadrotor.h"
+#define CONTROLLER quadrotor
+#define NAME "quadrotor "
+typedef quadrotor_memory controller_memory;
+#else
 #include "safety_filter.h"
+#define CONTROLLER safety_filter
+#define NAME "safety_filter "
+typedef safety_filter_memory controller_memory;
+#endif
 
 #define DATA(name, file)                                                                                                         \
     __asm__(".section .rodata." #name "\n.balign 4\n.global " #name "\n" #name ":\n.incbin " file "\n.previous\n");            \
     extern const uint32_t name[];
 
-DATA(safety_ticks, SAFETY_TICKS)
-DATA(quadrotor_ticks, QUADROTOR_TICKS)
+DATA(recorded_ticks, TICKS)
 
 /* System timer. An instruction takes 64 ns under -icount shift=6, a count of the timer 40 ns. */
 #define CONTROL (*(volatile uint32_t *)0xE000E010)
@@ -54,10 +63,18 @@ static uint32_t bits(float value)
     return word.u;
 }
 
-static inline void run(const uint32_t *file, const char *name, const dst_controller *c, float *numbers, uint16_t *words)
+static controller_memory memory;
+
+/* Not inlined, so that the count does not depend on what surrounds a tick. */
+static __attribute__((noinline)) int tick(const float *p, const float *extra, float *u, dst_outcome *outcome)
 {
-    const uint32_t ticks = file[0], p_len = file[1], extra_len = file[2];
-    const uint32_t *next = file + 3, begun = begin(), empty = end(begun);
+    return dst_controller_tick(&CONTROLLER, memory.numbers, memory.words, p, extra, BUDGET, u, outcome);
+}
+
+int main(void)
+{
+    const uint32_t ticks = recorded_ticks[0], p_len = recorded_ticks[1], extra_len = recorded_ticks[2];
+    const uint32_t *next = recorded_ticks + 3, begun = begin(), empty = end(begun);
     float u[4] = { 0, 0, 0, 0 };
     for (uint32_t k = 0; k < ticks; k++) {
         const uint32_t flag = *next++;
@@ -67,37 +84,17 @@ static inline void run(const uint32_t *file, const char *name, const dst_control
         int refused;
         next += p_len + extra_len;
         if (flag & 1)
-            dst_controller_reset(c, words);
+            dst_controller_reset(&CONTROLLER, memory.words);
         start = begin();
-        refused = dst_controller_tick(c, numbers, words, p, extra_len > 0 ? extra : 0, BUDGET, u, &outcome);
+        refused = tick(p, extra_len > 0 ? extra : 0, u, &outcome);
         count = end(start);
-        put(name);
+        put(NAME);
         put_word(count - empty);
         put_word(refused ? 9 : (uint32_t)outcome.status);
         put_word((uint32_t)outcome.steps);
-        for (int i = 0; i < c->blocks * c->inputs; i++)
+        for (int i = 0; i < CONTROLLER.blocks * CONTROLLER.inputs; i++)
             put_word(bits(u[i]));
         put("\n");
     }
-}
-
-static safety_filter_memory safety_memory;
-static quadrotor_memory hover_memory;
-
-/* Two functions, so that the compiler sees the sizes of each controller. */
-static __attribute__((noinline)) void run_safety(void)
-{
-    run(safety_ticks, "safety_filter ", &safety_filter, safety_memory.numbers, safety_memory.words);
-}
-
-static __attribute__((noinline)) void run_hover(void)
-{
-    run(quadrotor_ticks, "quadrotor ", &quadrotor, hover_memory.numbers, hover_memory.words);
-}
-
-int main(void)
-{
-    run_safety();
-    run_hover();
     return 0;
 }
