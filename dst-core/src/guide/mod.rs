@@ -25,5 +25,8 @@ pub mod choosing {}
 #[doc = include_str!("firmware.md")]
 pub mod firmware {}
 
+#[doc = include_str!("control.md")]
+pub mod control {}
+
 #[doc = include_str!("c.md")]
 pub mod c {}

@@ -28,7 +28,7 @@ use crate::report::{OutDir, Section};
 Examples:
   dst control --quick
   dst control --out pictures
-  dst control --json | jq .quadrotor.tuned.p99
+  dst control --json | jq .quadrotor.rows[0].loop.p99
   dst control template > motor.json
   dst control export --model motor.json --out firmware"
 )]

@@ -6,6 +6,7 @@
 use super::baselines::{FixedSetting, ruiz};
 use super::calibrate::{Bench, ITERATIONS};
 use super::device::{AdmmDevice, Device, InputMap};
+use super::distance::tune_by_distance;
 use super::knobset::Knobset;
 use super::pool::Pool;
 use super::program::Program;
@@ -40,6 +41,28 @@ pub struct RoundSizes {
     pub choice: usize,
 }
 
+/// Loss by which the knobs of ADMM are tuned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TuningLoss {
+    /// Stopping time, mean and tail.
+    StoppingTime,
+    /// Sum of the logarithms of the residuals over this many iterations.
+    Unrolled(usize),
+    /// Squared distance to the solution, phase by phase, as LAH trains.
+    Lah,
+}
+
+impl TuningLoss {
+    /// Name of a setting that is tuned by this loss.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StoppingTime => "ADMM tuned by its stopping time",
+            Self::Unrolled(_) => "ADMM tuned by an unrolled loss",
+            Self::Lah => "ADMM tuned by LAH's loss",
+        }
+    }
+}
+
 /// A setting of ADMM.
 #[derive(Clone, Debug)]
 pub struct Contender {
@@ -49,6 +72,8 @@ pub struct Contender {
     pub device: Option<AdmmDevice>,
     /// Knobs that were tuned.
     pub knobs: Option<(Knobset, Vec<f64>)>,
+    /// Iterations of the solver that the tuning took.
+    pub work: usize,
 }
 
 impl Bench<'_> {
@@ -89,6 +114,7 @@ impl Bench<'_> {
             name: "OSQP's defaults",
             device,
             knobs: None,
+            work: 0,
         })
     }
 
@@ -98,6 +124,7 @@ impl Bench<'_> {
             name: "Jacobi grid",
             device: None,
             knobs: None,
+            work: 0,
         };
         let mut best = 1.0;
         let Some(base) = self.scenario.program.jacobi() else {
@@ -147,10 +174,22 @@ impl Bench<'_> {
         accuracy: f64,
         sizes: RoundSizes,
     ) -> Result<Contender, Failure> {
+        self.admm_tuned_by(TuningLoss::StoppingTime, start, accuracy, sizes)
+    }
+
+    /// ADMM tuned by a loss on the ticks of its own loop, from the best setting of the grid.
+    pub fn admm_tuned_by(
+        &self,
+        loss: TuningLoss,
+        start: (&AdmmDevice, f64),
+        accuracy: f64,
+        sizes: RoundSizes,
+    ) -> Result<Contender, Failure> {
         let mut contender = Contender {
-            name: "ADMM tuned by its stopping time",
+            name: loss.name(),
             device: None,
             knobs: None,
+            work: 0,
         };
         let program = &self.scenario.program;
         let Some(base) = program.jacobi() else {
@@ -159,10 +198,13 @@ impl Bench<'_> {
         let knobs = Knobset::each_stage(program, base, &self.scenario.kinds, &SWITCHES);
         let mut theta = knobs.start(start.1, RELAXATION);
         let mut device = start.0.clone();
-        let options = TuningOptions {
+        let mut options = TuningOptions {
             cap: ITERATIONS,
             ..TuningOptions::default()
         };
+        if let TuningLoss::Unrolled(horizon) = loss {
+            (options.unrolled, options.tail) = (Some(horizon), 0.0);
+        }
         // About a hundred iterations for an instance, forwards and backwards.
         let step = (options.batch * 300 * device.iteration_operations()) as f64;
         let steps = sizes
@@ -197,11 +239,16 @@ impl Bench<'_> {
                 ..options.clone()
             };
             let pools = [pool, choice];
-            let found = tune(&program, &knobs, &theta, pools, &options, self.progress);
+            let train = match loss {
+                TuningLoss::Lah => tune_by_distance,
+                TuningLoss::StoppingTime | TuningLoss::Unrolled(_) => tune,
+            };
+            let found = train(&program, &knobs, &theta, pools, &options, self.progress);
             self.progress.check()?;
             let Ok(found) = found else {
                 break;
             };
+            contender.work += found.work;
             let Some(tuned) = knobs.tuned(&program, &found.theta) else {
                 break;
             };

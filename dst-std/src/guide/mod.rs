@@ -7,6 +7,9 @@ pub mod tuning {}
 #[doc = include_str!("families.md")]
 pub mod families {}
 
+#[doc = include_str!("control.md")]
+pub mod control {}
+
 #[doc = include_str!("online_adaptation.md")]
 pub mod online_adaptation {}
 

@@ -1,15 +1,11 @@
-//! E5, the control loop: cut the iterations of a solver that must meet a deadline.
+//! E5, the control loop: the work of a solver that must meet a deadline, at equal accuracy.
 //!
-//! Two plants, a safety filter and a quadrotor, each a model predictive controller solved by ADMM in `f32` at every tick
-//! ([`crate::control::plants`]). Their knobs are tuned by the gradient of the stopping time, mean and tail; every other way to
-//! choose them is tuned on the same ticks; all are then scored on held-out ticks, from a cold start,
-//! in closed loop with a warm start, and with other bounds.
+//! Two plants, a safety filter and a quadrotor, each a model predictive controller in `f32` ([`crate::control::plants`]). The dual
+//! active set is compared with settings of ADMM: tuned by its stopping time, by LAH's loss and by an unrolled loss on the same ticks
+//! with the same steps of Adam, by a grid over Jacobi scaling, and OSQP's defaults. The stop test of each is calibrated to one
+//! accuracy of the inputs. All are scored on the same fresh closed-loop runs, warm-started, and on the same cold ticks.
 
-mod baseline_rows;
-mod many_knobs;
-mod momentum;
-mod robustness;
-mod rows;
+mod figures;
 mod section;
 mod study;
 
@@ -17,138 +13,183 @@ use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::control::plants::plants;
-use crate::control::{LoopTrace, Score, Sizes, Stream, TuningOptions};
+use crate::control::{BenchSizes, RoundSizes, Scenario};
 use crate::progress::Progress;
+use crate::qp::{Counts, ErrorOfInputs};
 use crate::report::Section;
 
 pub use section::section;
 
 /// The headline.
-pub const TITLE: &str = "Control loop: fewer iterations before the deadline (ours)";
+pub const TITLE: &str = "Control loop: less work before the deadline (ours)";
 
 /// All that the experiment depends on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ControlConfig {
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Trainings, each with a pool of its own.
-    pub trainings: usize,
-    /// Ticks of a pool.
-    pub pool: usize,
-    /// Further ticks: the first decide between settings, the slowest train the last phase, all decide between trainings.
-    pub fresh: usize,
-    /// Ticks of the test.
-    pub test: usize,
-    /// Iterations after which a tick counts as not solved.
-    pub cap: u32,
-    /// Steps of Adam.
-    pub steps: usize,
-    /// Ticks per step.
-    pub batch: usize,
-    /// The number of these taken from the slowest of the pool.
-    pub hard: usize,
-    /// Times that a training is done, of which the best is kept.
-    pub restarts: usize,
-    /// Weight of the tail in the loss.
-    pub tail: f64,
-    /// Iterations at which the second, third … phase begins; the last is for slow ticks.
-    pub switches: Vec<usize>,
-    /// Times the solver iterations of the gradient that the search without one may spend.
-    pub search_factor: usize,
-    /// Closed-loop runs.
+    /// Largest error of an input, as a part of half the width of its bounds.
+    pub accuracy: f64,
+    /// Closed-loop runs that are scored.
     pub runs: usize,
-    /// Their ticks.
+    /// Ticks of a run.
     pub ticks: usize,
-    /// Ticks whose solution is compared with the exact one.
-    pub exact: usize,
-    /// The coarser grids.
-    pub coarse: bool,
+    /// Cold ticks that are scored.
+    pub cold: usize,
+    /// Closed-loop runs that calibrate.
+    pub calibration: usize,
+    /// Rounds of simulation and tuning.
+    pub rounds: usize,
+    /// Steps of Adam in a round.
+    pub steps: usize,
+    /// Ticks to tune on.
+    pub pool: usize,
+    /// Ticks that decide between settings.
+    pub choice: usize,
+    /// Iterations of the unrolled loss.
+    pub horizon: usize,
+    /// Largest probability of a late run that the certificate of the active set asks for.
+    pub late: f64,
+    /// Confidence of all certificates.
+    pub confidence: f64,
+    /// True for the small version.
+    pub quick: bool,
 }
 
 impl ControlConfig {
     /// The experiment, or a small version of it.
     pub fn new(seed: u64, quick: bool) -> Self {
-        let Sizes {
-            pool,
-            fresh,
-            switches,
-            options,
-        } = if quick { Sizes::quick() } else { Sizes::full() };
         let full = Self {
             seed,
-            trainings: 3,
-            pool,
-            fresh,
-            test: 5000,
-            cap: options.cap,
-            steps: options.steps,
-            batch: options.batch,
-            hard: options.hard,
-            restarts: options.restarts,
-            tail: options.tail,
-            switches,
-            search_factor: 8,
+            accuracy: 1e-2,
             runs: 100,
             ticks: 100,
-            exact: 200,
-            coarse: false,
+            cold: 2000,
+            calibration: 200,
+            rounds: 2,
+            steps: 200,
+            pool: 500,
+            choice: 1000,
+            horizon: 50,
+            late: 1e-3,
+            confidence: 0.95,
+            quick,
         };
         if !quick {
             return full;
         }
         Self {
-            trainings: 1,
-            test: 500,
-            runs: 12,
+            runs: 16,
             ticks: 60,
-            exact: 20,
-            coarse: true,
+            cold: 200,
+            calibration: 24,
+            rounds: 1,
+            steps: 60,
+            pool: 120,
+            choice: 150,
             ..full
         }
     }
 
-    /// The entry of training number `s`.
-    fn training(&self, s: usize) -> TuningOptions {
-        self.options(Stream::Batches(s))
+    fn bench_sizes(&self) -> BenchSizes {
+        BenchSizes {
+            runs: self.calibration,
+            cold: 10 * self.calibration,
+            few: (self.calibration / 8).max(3),
+            work: if self.quick { 3e7 } else { 2e9 },
+        }
     }
 
-    fn options(&self, batches: Stream) -> TuningOptions {
-        TuningOptions {
+    fn round_sizes(&self) -> RoundSizes {
+        RoundSizes {
+            rounds: self.rounds,
             steps: self.steps,
-            batch: self.batch,
-            hard: self.hard,
-            tail: self.tail,
-            restarts: self.restarts,
-            cap: self.cap,
-            seed: batches.of(self.seed),
-            ..TuningOptions::default()
+            pool: self.pool,
+            choice: self.choice,
         }
     }
 }
 
-/// One way to choose the knobs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct MethodRow {
-    /// In words.
-    pub name: String,
-    /// True if it is tuned by the gradient of the stopping time.
-    pub ours: bool,
-    /// The settings it chose, in words.
-    pub setting: String,
-    /// On the test, one per training.
-    pub scores: Vec<Score>,
+/// Mean, tail and worst of the multiply-adds of ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Operations {
+    /// Mean.
+    pub mean: f64,
+    /// All but one tick in a hundred take no more.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
 }
 
-impl MethodRow {
-    /// A number of its scores, averaged over the trainings.
-    pub fn average(&self, part: fn(&Score) -> f64) -> f64 {
-        self.scores.iter().map(part).sum::<f64>() / self.scores.len().max(1) as f64
-    }
+/// Ticks of one solver.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TickSummary {
+    /// Steps of the active set, or iterations of ADMM; a tick that is not solved counts as the cap.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Multiply-adds.
+    pub operations: Operations,
+    /// Count and multiply-adds of every tick.
+    #[serde(skip)]
+    pub each: Vec<(u32, usize)>,
+}
 
-    /// The worst of its trainings.
-    pub fn worst(&self, part: fn(&Score) -> f64) -> f64 {
-        self.scores.iter().map(part).fold(f64::NAN, f64::max)
-    }
+/// Ticks and certificate of a solver that reaches the accuracy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scored {
+    /// Closed loops, warm-started.
+    #[serde(rename = "loop")]
+    pub looped: TickSummary,
+    /// Ticks from a cold start.
+    pub cold: TickSummary,
+    /// Errors of the inputs of solved ticks.
+    pub input_error: ErrorOfInputs,
+    /// Steps or iterations per tick, from the calibration runs.
+    pub budget: u32,
+    /// Scored runs with a tick beyond the budget.
+    pub late_runs: usize,
+    /// With the confidence, the probability of such a run is at most this.
+    pub late_bound: f64,
+}
+
+/// One solver with its setting.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SolverRow {
+    /// In words.
+    pub name: &'static str,
+    /// Solver iterations of its tuning.
+    pub training: usize,
+    /// Score; `None` if no stop test reaches the accuracy.
+    #[serde(flatten)]
+    pub scored: Option<Scored>,
+}
+
+/// Record of one closed-loop run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trace {
+    /// Solver.
+    pub name: &'static str,
+    /// First state, tick by tick.
+    pub state: Vec<f64>,
+    /// First input.
+    pub input: Vec<f64>,
+    /// Steps or iterations.
+    pub counts: Vec<u32>,
+}
+
+/// Certificate of the active set, on runs of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Certified {
+    /// Steps per tick.
+    pub budget: u32,
+    /// Fresh runs.
+    pub runs: usize,
+    /// Runs with a late tick.
+    pub late_runs: usize,
+    /// Runs with an input that misses the accuracy.
+    pub inaccurate_runs: usize,
+    /// With the confidence, the probability of a late run is at most this.
+    pub bound: f64,
 }
 
 /// Results for one plant.
@@ -156,41 +197,12 @@ impl MethodRow {
 pub struct Findings {
     /// One word.
     pub plant: &'static str,
-    /// The test score of the chosen controller: of the training with the least score on the ticks that decided.
-    pub tuned: Score,
-    /// Every way to choose the knobs, on the test.
-    pub rows: Vec<MethodRow>,
-    /// The same instances in `f64`: share of equal counts in percent.
-    pub same_count_in_f64: f64,
-    /// Mean and largest ‖u − u*‖_∞ at the stop: tuned, then Jacobi.
-    pub input_error: [(f64, f64); 2],
-    /// Closed loop with warm start.
-    pub closed_loop: Vec<MethodRow>,
-    /// Bounds that were not trained on.
-    pub other_bounds: Vec<MethodRow>,
-    /// With one knob per kind and stage: the gradient, and a search without it.
-    pub many_knobs: ManyKnobs,
-    /// Iteration counts of the test: tuned, then Jacobi scaling by grid.
-    pub counts: Vec<(String, Vec<u32>)>,
-    /// A run in closed loop: tuned, then Jacobi.
-    pub traces: Vec<(String, LoopTrace)>,
-    /// Scores on the pool during the training of the chosen controller.
-    pub history: Vec<(usize, Score)>,
-    /// θ of the chosen controller.
-    pub theta: Vec<f64>,
-}
-
-/// Gradient and search with one knob per kind and stage, in every phase.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ManyKnobs {
-    /// Number of knobs.
-    pub knobs: usize,
-    /// By the gradient.
-    pub gradient: MethodRow,
-    /// Without.
-    pub search: MethodRow,
-    /// Solver iterations of each, in millions, averaged over the trainings.
-    pub work: [f64; 2],
+    /// The active set first, then ADMM: stopping time, LAH's loss, unrolled loss, Jacobi grid, OSQP's defaults.
+    pub rows: Vec<SolverRow>,
+    /// Certificate of the active set.
+    pub certificate: Certified,
+    /// The same run with the active set and with ADMM tuned by its stopping time.
+    pub traces: Vec<Trace>,
 }
 
 /// All that the experiment finds.
@@ -200,8 +212,6 @@ pub struct ControlResults {
     pub safety_filter: Findings,
     /// The Crazyflie.
     pub quadrotor: Findings,
-    /// The other solver, projected gradient with momentum, on one axis.
-    pub momentum: Vec<MethodRow>,
 }
 
 impl ControlResults {
@@ -220,14 +230,23 @@ pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
 
 /// Runs the experiment.
 pub fn run(config: &ControlConfig, progress: &Progress) -> Result<ControlResults, Failure> {
-    let [filter, quadrotor] = plants().map_err(|e| Failure::NoAnswer(e.to_string()))?;
+    let built_in = plants().map_err(|e| Failure::NoAnswer(e.to_string()))?;
     let task = progress.task("control", 2 * study::PARTS);
-    // One bar for the experiment: its trainings show none of their own.
+    // One bar for the experiment: its parts show none of their own.
     let inner = progress.unobserved();
+    let [filter, quadrotor] = &built_in;
+    let study = |plant: &crate::control::plants::Plant| {
+        study::study(
+            plant.name,
+            &Scenario::of_plant(plant),
+            config,
+            &task,
+            &inner,
+        )
+    };
     Ok(ControlResults {
-        safety_filter: study::study(&filter, config, &task, &inner)?,
-        quadrotor: study::study(&quadrotor, config, &task, &inner)?,
-        momentum: momentum::rows(config)?,
+        safety_filter: study(filter)?,
+        quadrotor: study(quadrotor)?,
     })
 }
 

@@ -1,28 +1,25 @@
-//! One plant: trainings, baselines, test.
+//! One plant: every solver calibrated to the same accuracy, then scored on the same fresh runs.
 
-use super::baseline_rows::{add_baselines, published};
-use super::many_knobs::many_knobs;
-use super::robustness::{bounds, input_error, loops};
-use super::rows::Rows;
-use super::{ControlConfig, Failure, Findings};
-use crate::control::baselines::Baselines;
-use crate::control::plants::Plant;
-use crate::control::{
-    CHOICE, Knobset, Pool, Program, Score, Stream, Training, Tuned, TuningOptions, initial_theta,
-    iterations, recipe, tune,
+use super::{
+    Certified, ControlConfig, Failure, Findings, Operations, Scored, SolverRow, TickSummary, Trace,
 };
-use crate::format::short;
+use crate::control::{
+    Bench, Contender, Device, Requirement, Runs, Scenario, Stream, TickResult, TickStatistics,
+    TuningLoss, TuningOptions, cold_ticks, warm_loops,
+};
+use crate::family::certificate::bound;
 use crate::progress::{Counter, Progress};
 
 /// Parts of a study, for the progress bar.
-pub(super) const PARTS: usize = 6;
+pub(super) const PARTS: usize = 7;
 
-/// Iterations over which the unrolled loss sums.
-const HORIZON: usize = 50;
+/// Iterations of ADMM that count as never.
+const CAP: u32 = 500;
 
 /// Everything about one plant.
 pub(super) fn study(
-    plant: &Plant,
+    plant: &'static str,
+    scenario: &Scenario,
     config: &ControlConfig,
     task: &Counter,
     progress: &Progress,
@@ -31,142 +28,198 @@ pub(super) fn study(
         task.advance(1);
         progress.check()
     };
-    let program = &plant.program;
-    let bench = Baselines::new(program, config.cap);
-    let test64 = plant.pool(Stream::Test.of(config.seed), config.test);
-    let test = test64.cast::<f32>();
-    // Of every training: the ticks that it learns from, and those that decide.
-    let pools: Vec<[Pool<f64>; 2]> = (0..config.trainings)
-        .map(|s| {
-            [
-                plant.pool(Stream::Pool(s).of(config.seed), config.pool),
-                plant.pool(Stream::Fresh(s).of(config.seed), config.fresh.min(CHOICE)),
-            ]
-        })
-        .collect();
-    let mut table = Rows::new(config, &test);
-    let jacobi = program
-        .jacobi()
-        .ok_or_else(|| no_answer("the Hessian is not positive definite"))?;
-    let known = published(plant);
-    let ones = vec![1.0; jacobi.len()];
-    let counts = bench.fixed(&ones, known, &test);
-    table.add("published ρ", false, known.words(), &counts);
-    let mut jacobi_best = Vec::new();
-    for ticks in &pools {
-        jacobi_best.push(add_baselines(&mut table, &bench, &jacobi, ticks));
-        progress.check()?;
-    }
-    done()?;
-
-    let kinds: Vec<usize> = plant.kinds.iter().map(|k| k.1).collect();
-    let few = Knobset::levels_and_slopes(program, jacobi.clone(), &kinds, &[]);
-    let all = Knobset::each_stage(program, jacobi.clone(), &kinds, &config.switches);
-    let phases = format!("{} phases", config.switches.len() + 1);
-    let names = [
-        "stopping time, few knobs, 1 phase".to_owned(),
-        format!("unrolled loss, {phases}"),
-        format!("stopping time, {phases}"),
-    ];
-    let mut trainings: Vec<Training> = Vec::new();
-    for (s, ticks) in pools.iter().enumerate() {
-        let options = config.training(s);
-        let one = train(program, &few, ticks, &options, progress)?;
-        let unrolled = TuningOptions {
-            unrolled: Some(HORIZON),
-            tail: 0.0,
-            ..options.clone()
-        };
-        let fixed = train(program, &all, ticks, &unrolled, progress)?;
-        let fresh = plant.pool(Stream::Fresh(s).of(config.seed), config.fresh);
-        let both = [&ticks[0], &fresh];
-        let (_, ours) = recipe(program, &kinds, &config.switches, both, &options, progress)
-            .map_err(|e| no_answer(&e.to_string()))?;
-        progress.check()?;
-        let rows = [
-            (&few, &one, true),
-            (&all, &fixed, false),
-            (&all, &ours, true),
-        ];
-        for (name, (knobs, training, is_ours)) in names.iter().zip(rows) {
-            let words = format!(
-                "{} million iterations of training",
-                short(training.work as f64 / 1e6)
-            );
-            let counts = bench.counts(knobs, &training.theta, &test);
-            table.add(name, is_ours, words, &counts);
-        }
-        trainings.push(ours);
-    }
-    done()?;
-    let many_knobs = many_knobs(plant, &bench, &jacobi, &pools, config, &test, progress)?;
-    done()?;
-
-    // The best by the ticks that decided goes first.
-    trainings.sort_by(|a, b| a.score.tail_choice().total_cmp(&b.score.tail_choice()));
-    let tuned64: Vec<Tuned<f64>> = trainings
-        .iter()
-        .filter_map(|training| all.tuned(program, &training.theta))
-        .collect();
-    let tuned: Vec<Tuned<f32>> = tuned64.iter().map(Tuned::cast).collect();
-    let other: Vec<Tuned<f32>> = jacobi_best
-        .iter()
-        .filter_map(|&setting| bench.tuned(&jacobi, setting))
-        .collect();
-    let ([chosen, ..], [chosen64, ..], [first, ..], [rival, ..], [retuned, ..]) = (
-        &tuned[..],
-        &tuned64[..],
-        &trainings[..],
-        &other[..],
-        &jacobi_best[..],
-    ) else {
-        return Err(no_answer("the weights have no inverse"));
+    let bench = Bench {
+        scenario,
+        seed: config.seed,
+        ticks: config.ticks,
+        sizes: config.bench_sizes(),
+        progress,
     };
-    let counts = iterations(&bench.small, &test, chosen.phases(), config.cap);
-    let in_f64 = iterations(program, &test64, chosen64.phases(), config.cap);
-    let same = counts.iter().zip(&in_f64).filter(|(a, b)| a == b).count();
-    let input_error = [chosen, rival]
-        .map(|t| input_error(&bench, &test64, &test, t, chosen64.phases(), config.exact));
+    let accuracy = config.accuracy;
+    let set = bench.calibrate_set(accuracy)?;
     done()?;
-    let (closed_loop, traces) = loops(plant, &bench, &jacobi, &tuned, *retuned, config);
+    let (grid, rho) = bench.jacobi_grid(accuracy)?;
     done()?;
-    let other_bounds = bounds(plant, &bench, &tuned, &other, config);
+    let mut contenders = Vec::new();
+    let losses = [
+        TuningLoss::StoppingTime,
+        TuningLoss::Lah,
+        TuningLoss::Unrolled(config.horizon),
+    ];
+    for loss in losses {
+        let mut sizes = config.round_sizes();
+        if let Some(first) = contenders.first() {
+            sizes.steps = steps_for(first, config);
+        }
+        contenders.push(match &grid.device {
+            Some(start) => bench.admm_tuned_by(loss, (start, rho), accuracy, sizes)?,
+            None => Contender {
+                name: loss.name(),
+                ..grid.clone()
+            },
+        });
+        done()?;
+    }
+    contenders.push(grid);
+    contenders.push(bench.osqp_defaults(accuracy)?);
+    let mut active = Device::ActiveSet(set.device.clone());
+    let mut rows = vec![row(
+        &bench,
+        config,
+        ("active set", 0),
+        Some((&active, bench.most_steps())),
+    )?];
+    let mut traces = vec![trace(
+        scenario,
+        config,
+        ("active set", &active),
+        bench.most_steps(),
+    )];
+    for contender in &contenders {
+        let device = contender.device.clone().map(Device::Admm);
+        let named = (contender.name, contender.work);
+        rows.push(row(
+            &bench,
+            config,
+            named,
+            device.as_ref().map(|d| (d, CAP)),
+        )?);
+        if let (Some(device), 1) = (&device, traces.len()) {
+            traces.push(trace(scenario, config, (contender.name, device), CAP));
+        }
+    }
     done()?;
-    let rival_counts = iterations(&bench.small, &test, rival.phases(), config.cap);
+    let required = Requirement {
+        late: config.late,
+        confidence: config.confidence,
+        quick: config.quick,
+    };
+    let budget = budget(set.measured.ticks());
+    let found = bench.certify(&mut active, budget, accuracy, required)?;
+    done()?;
     Ok(Findings {
-        plant: plant.name,
-        tuned: Score::of(&counts, config.cap),
-        rows: table.rows,
-        same_count_in_f64: 100.0 * same as f64 / counts.len().max(1) as f64,
-        input_error,
-        closed_loop,
-        other_bounds,
-        many_knobs,
-        counts: vec![
-            ("stopping time".to_owned(), counts),
-            ("Jacobi scaling, grid".to_owned(), rival_counts),
-        ],
+        plant,
+        rows,
+        certificate: Certified {
+            budget: found.budget,
+            runs: found.runs,
+            late_runs: found.late_runs,
+            inaccurate_runs: found.inaccurate_runs,
+            bound: found.bound,
+        },
         traces,
-        history: first.history.iter().map(|h| (h.step, h.score)).collect(),
-        theta: first.theta.clone(),
     })
 }
 
-fn no_answer(why: &str) -> Failure {
-    Failure::NoAnswer(why.to_owned())
+/// Steps of Adam with which a loss of a fixed number of iterations takes as many as the tuning by the stopping time took, or more.
+fn steps_for(stopping_time: &Contender, config: &ControlConfig) -> usize {
+    // An iteration counts once forwards and twice backwards. LAH's phases end after 48 iterations on average.
+    let step = 3 * TuningOptions::default().batch * config.horizon.min(48);
+    config
+        .steps
+        .max(stopping_time.work.div_ceil(step * config.rounds.max(1)))
 }
 
-/// One training of these knobs, without the last phase's own.
-pub(super) fn train(
-    program: &Program<f64>,
-    knobs: &Knobset,
-    [pool, choice]: &[Pool<f64>; 2],
-    options: &TuningOptions,
-    progress: &Progress,
-) -> Result<Training, Failure> {
-    let start = initial_theta(program, knobs, pool, options.cap);
-    let training = tune(program, knobs, &start, [pool, choice], options, progress)
-        .map_err(|e| no_answer(&e.to_string()))?;
-    progress.check()?;
-    Ok(training)
+/// Budget by calibration ticks: the largest count, a quarter of it and two more.
+fn budget<'a>(ticks: impl Iterator<Item = &'a TickResult>) -> u32 {
+    let worst = ticks.map(|t| t.outcome.count).max().unwrap_or(0);
+    worst + worst / 4 + 2
+}
+
+/// Scores a controller on the test runs, which nothing else has seen.
+fn row(
+    bench: &Bench<'_>,
+    config: &ControlConfig,
+    (name, training): (&'static str, usize),
+    device: Option<(&Device, u32)>,
+) -> Result<SolverRow, Failure> {
+    let Some((device, cap)) = device else {
+        return Ok(SolverRow {
+            name,
+            training,
+            scored: None,
+        });
+    };
+    // As many runs as the calibration of ADMM can afford.
+    let few = Bench {
+        sizes: crate::control::BenchSizes {
+            runs: bench.sizes.few,
+            cold: 10 * bench.sizes.few,
+            ..bench.sizes
+        },
+        ..*bench
+    };
+    let budget = budget(few.calibration(device, cap)?.ticks()).min(cap);
+    let of = |stream: Stream, count: usize| Runs {
+        stream: stream.of(config.seed),
+        count,
+        ticks: config.ticks,
+        budget: cap,
+    };
+    let hidden = Progress::hidden().task("scores", config.runs);
+    let test = of(Stream::TestLoops, config.runs);
+    let loops = warm_loops(bench.scenario, device, test, &hidden, bench.progress)?;
+    let test = of(Stream::Test, config.cold);
+    let cold = cold_ticks(bench.scenario, device, test, bench.progress)?;
+    let late = |tick: &TickResult| !tick.is_solved() || tick.outcome.count > budget;
+    let late_runs = loops.iter().filter(|run| run.iter().any(late)).count();
+    let late_bound = bound(loops.len(), late_runs, config.confidence)
+        .ok_or_else(|| Failure::NoAnswer("the confidence must be between 0 and 1".to_owned()))?;
+    let all: Vec<&TickResult> = loops.iter().flatten().collect();
+    Ok(SolverRow {
+        name,
+        training,
+        scored: Some(Scored {
+            input_error: TickStatistics::of(all.iter().copied().chain(&cold)).errors,
+            looped: summary(&all),
+            cold: summary(&cold.iter().collect::<Vec<_>>()),
+            budget,
+            late_runs,
+            late_bound,
+        }),
+    })
+}
+
+fn summary(ticks: &[&TickResult]) -> TickSummary {
+    let found = TickStatistics::of(ticks.iter().copied());
+    let each: Vec<(u32, usize)> = ticks
+        .iter()
+        .map(|t| (t.outcome.count, t.outcome.operations))
+        .collect();
+    TickSummary {
+        counts: found.counts,
+        operations: Operations {
+            mean: found.mean_operations,
+            p99: found.p99_operations,
+            max: each.iter().map(|e| e.1).max().unwrap_or(0) as f64,
+        },
+        each,
+    }
+}
+
+/// The first test run under a controller.
+fn trace(
+    scenario: &Scenario,
+    config: &ControlConfig,
+    (name, device): (&'static str, &Device),
+    cap: u32,
+) -> Trace {
+    let mut trace = Trace {
+        name,
+        state: Vec::new(),
+        input: Vec::new(),
+        counts: Vec::new(),
+    };
+    device.session(|session| {
+        let mut run = scenario.run(Stream::TestLoops.of(config.seed), 0);
+        for _ in 0..config.ticks {
+            let (p, extra) = scenario.measure(&mut run, config.ticks);
+            let outcome = session.tick(&p, &extra, cap);
+            trace.state.push(f64::from(p[0]));
+            trace.input.push(f64::from(session.inputs()[0]));
+            trace.counts.push(outcome.count);
+            scenario.advance(&mut run, session.inputs());
+        }
+    });
+    trace
 }
