@@ -286,7 +286,7 @@ fn sixty_states_that_cannot_be_stabilised_are_refused_at_once() {
 fn an_interrupt_ends_an_export_within_two_seconds() {
     let scratch = Scratch::new("interrupted");
     let out = scratch.path("out");
-    let child = program()
+    let mut child = program()
         .args([
             "control", "export", "--late", "1e-5", "--quiet", "--out", &out,
         ])
@@ -297,6 +297,8 @@ fn an_interrupt_ends_an_export_within_two_seconds() {
     std::thread::sleep(Duration::from_millis(1500));
     let before = Instant::now();
     if !interrupt(&child) {
+        child.kill().unwrap();
+        child.wait().unwrap();
         return;
     }
     let output = child.wait_with_output().unwrap();
