@@ -33,6 +33,7 @@ pub(super) fn study(
         seed: config.seed,
         ticks: config.ticks,
         sizes: config.bench_sizes(),
+        strict: true,
         progress,
     };
     let accuracy = config.accuracy;
