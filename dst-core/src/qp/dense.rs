@@ -295,7 +295,7 @@ impl<'a, S: Scalar> Dense<'a, S> {
             self.pull(w, row, multiplier);
             outcome.operations += n;
         }
-        if outcome.status.is_solved() && outcome.steps > 0 {
+        if outcome.status.is_solved() {
             // s⁰ − Wλ cancels digits that w still has: the rows of the set are taken to their bounds by their products with w
             // itself. The factor has the errors of W, so one pass is not always enough.
             for _ in 0..PASSES {

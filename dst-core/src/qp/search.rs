@@ -54,6 +54,8 @@ struct Search<'s, 'm, 'w, 'a, S> {
     candidates: [u16; CANDIDATES],
     /// Number of candidates.
     known: usize,
+    /// True if candidates are kept. A pass over all rows finds a better row; with vector instructions it costs little.
+    priced: bool,
     steps: usize,
     operations: usize,
     budget: usize,
@@ -107,6 +109,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
             noise: S::ZERO,
             candidates: [0; CANDIDATES],
             known: 0,
+            priced: curvature.is_none(),
             steps: 0,
             operations: 0,
             budget,
@@ -232,7 +235,9 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
                     if let Some(place) = places.next_if(|_| far) {
                         *place = Entry::new(row, above, lower == upper).0;
                         self.free += 1;
-                    } else if let Some(place) = self.candidates.get_mut(self.known) {
+                    } else if let Some(place) =
+                        self.candidates.get_mut(self.known).filter(|_| self.priced)
+                    {
                         *place = row as u16;
                         self.known += 1;
                     }
@@ -608,7 +613,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         }
         let left = places.len();
         self.candidates = candidates;
-        self.known = CANDIDATES - left;
+        self.known = if self.priced { CANDIDATES - left } else { 0 };
         let saturated = self.set.saturated.iter().take(self.saturated);
         for (place, &entry) in saturated.enumerate() {
             let entry = Entry(entry);
