@@ -818,11 +818,25 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         self.operations += self.free;
     }
 
+    /// ‖u − u⁰‖_P² = λᵀ(s⁰ − s), without saturated rows: with s of the last pass if every step has one, else with the bounds.
+    fn distance(&self) -> S {
+        if self.priced {
+            return self.sizes().1;
+        }
+        let mut square = S::ZERO;
+        let known = self.set.free.iter().zip(self.work.multipliers.iter());
+        for (&entry, &value) in known.take(self.free) {
+            let at = |values: &[S]| values.get(Entry(entry).row()).copied().unwrap_or_default();
+            square += value * (at(self.work.start) - at(self.rows()));
+        }
+        square
+    }
+
     /// Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and
     /// a distant point satisfies it.
     fn no_way(&mut self, worst: Violation<S>) -> Result<Status, Status> {
         self.free -= 1;
-        let (_, square) = self.sizes();
+        let square = self.distance();
         let m = self.constants.scale.len();
         let row = worst.entry.row();
         let diagonal = self

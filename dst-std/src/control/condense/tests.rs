@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::control::program::Program;
-use crate::control::{OutputBound, Reference, StateBound, Terminal};
+use crate::control::{OutputBound, Reference, Softness, StateBound, Terminal};
 use crate::random::normal;
 use dst_core::Scalar;
 
@@ -111,6 +111,44 @@ fn tables(active: &ActiveProgram<f64>) -> (Matrix, Matrix) {
     )
 }
 
+/// The same model with hard bounds, whose W is that of the plant alone.
+fn hardened(model: &Model) -> Model {
+    let mut hard = model.clone();
+    hard.states.iter_mut().for_each(|s| s.soft = Softness::Hard);
+    hard.outputs
+        .iter_mut()
+        .for_each(|o| o.soft = Softness::Hard);
+    hard
+}
+
+#[test]
+fn default_soft_bounds_yield_by_a_known_part() {
+    let model = model!("pendulum");
+    let (soft, hard) = [&model, &hardened(&model)]
+        .map(|m| tables(&m.active_program().unwrap()).0)
+        .into();
+    let kinds = model.active_program().unwrap().kinds;
+    let largest = |kind: usize| {
+        let own = (0..hard.rows).filter(|j| j % kinds == kind);
+        own.fold(0.0, |m: f64, j| m.max(hard.at(j, j)))
+    };
+    for i in 0..hard.rows {
+        for j in 0..hard.rows {
+            let (w, found) = (hard.at(i, j), soft.at(i, j));
+            let soft_row = i == j && i % kinds >= 1;
+            let part = if soft_row {
+                1e-4 * (w * largest(i % kinds)).sqrt()
+            } else {
+                0.0
+            };
+            assert!(
+                (found - w - part).abs() <= 1e-12 * w.abs(),
+                "{i} {j}: {found} {w}"
+            );
+        }
+    }
+}
+
 /// The largest differences, relative to √(W_ii·W_jj) and to the largest entry of the column.
 fn compare(found: &(Matrix, Matrix), exact: &(Matrix, Matrix)) -> (f64, f64) {
     let m = exact.0.rows;
@@ -131,13 +169,13 @@ fn compare(found: &(Matrix, Matrix), exact: &(Matrix, Matrix)) -> (f64, f64) {
 #[test]
 fn w_and_m_are_those_of_dense_condensing() {
     for (i, model) in models().iter().enumerate() {
-        let active = model.active_program().unwrap();
+        let active = hardened(model).active_program().unwrap();
         assert_eq!((active.kinds, active.parameters), (5, 3 + 1 + 2));
         let (gram, response) = compare(&tables(&active), &dense(&model.program().unwrap(), 0));
         assert!(gram < 1e-10 && response < 1e-10, "{i}: {gram} {response}");
     }
     for model in [model!("masses"), model!("units"), model!("stiff")] {
-        let active = model.active_program().unwrap();
+        let active = hardened(&model).active_program().unwrap();
         let (gram, response) = compare(&tables(&active), &dense(&model.program().unwrap(), 0));
         assert!(gram < 1e-10 && response < 1e-10, "{gram} {response}");
     }
@@ -150,7 +188,8 @@ fn admm_gets_the_same_rows_of_an_unstable_plant() {
         model!("double_pendulum"),
         model!("unstable"),
     ] {
-        let (active, program) = (model.active_program().unwrap(), model.program().unwrap());
+        let active = hardened(&model).active_program().unwrap();
+        let program = model.program().unwrap();
         assert_eq!(program.shape.outputs, active.kinds);
         let nu = active.inputs;
         let (gram, response) = compare(&tables(&active), &dense(&program, nu));

@@ -91,7 +91,8 @@ fn too_small_a_capacity_is_late() {
                     Status::Late => late += 1,
                     _ => assert!(distance(&answer.u, &exact.u) < 1e-9, "{place}"),
                 }
-                if active == 0 {
+                // Without any room, a row that touches its bound may be beyond it by rounding.
+                if active == 0 && capacity > 0 {
                     assert!(answer.outcome.status.is_solved(), "{place}");
                 }
             }
