@@ -2,13 +2,13 @@
 //! exact inputs, for the comparison on this machine).
 //!
 //! Words of `.ticks`, little endian: number of ticks, length of p, length of the extra term; then for every tick a flag (1 for a cold start, plus 2 in
-//! the loop), p and the extra term as `f32`. `.exact` holds `f64`.
+//! the loop), p and the extra term as `f32`. `.exact` holds `f64`. `costs` has the coefficients of the estimated instructions.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use dst_std::control::Recording;
 use dst_std::control::plants::plants;
+use dst_std::control::{COSTS, Recording};
 
 fn main() -> ExitCode {
     match run() {
@@ -48,5 +48,8 @@ fn run() -> Result<(), String> {
             std::fs::write(&file, bytes).map_err(|e| format!("{}: {e}", file.display()))?;
         }
     }
-    Ok(())
+    // For the check of the estimate that an export prints.
+    let costs = [COSTS.block, COSTS.step, COSTS.operation].map(|cost| cost.to_string());
+    let file = folder.join("costs");
+    std::fs::write(&file, costs.join(" ")).map_err(|e| format!("{}: {e}", file.display()))
 }

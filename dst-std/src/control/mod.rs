@@ -124,6 +124,7 @@ pub use score::{Score, iterations, solve, solve_exactly};
 pub use simulate::{
     Recorded, RunResult, Runs, TickResult, TickStatistics, cold_ticks, record, warm_loops,
 };
+#[cfg(feature = "cli")]
 pub(crate) use source::identifier;
 pub use streams::Stream;
 pub use tuned::Tuned;

@@ -21,6 +21,11 @@ const PLANTS: [(&str, usize, [f64; 2]); 2] = [
     ("quadrotor", 4, [1e-5, 1e-5]),
 ];
 
+/// Independent blocks of the plants.
+const BLOCKS: [f64; 2] = [4.0, 1.0];
+/// Largest relative error of the estimated instructions, mean and maximum.
+const ESTIMATE: f64 = 0.15;
+
 /// One tick on the device.
 struct Counted {
     instructions: u32,
@@ -81,6 +86,18 @@ impl Recording {
 
     fn file(&self, plant: &str, ending: &str) -> PathBuf {
         self.folder.join(format!("{plant}.{ending}"))
+    }
+
+    /// Coefficients of the estimate: per block, step and operation.
+    fn costs(&self) -> Result<[f64; 3], String> {
+        let file = self.folder.join("costs");
+        let text =
+            std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let costs: Vec<f64> = text
+            .split_whitespace()
+            .filter_map(|c| c.parse().ok())
+            .collect();
+        <[f64; 3]>::try_from(costs).map_err(|_| format!("{}: {text}", file.display()))
     }
 
     /// Flags of all ticks, and their exact inputs.
@@ -158,7 +175,24 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
                 }
                 count
             });
-            let [rust, c] = counts;
+            let [rust_counts, c_counts] = counts;
+            // Operations are counted in Rust alone; C does the same.
+            let [block, step, operation] = recording.costs()?;
+            let estimate = chosen(&rust[number], &|t, _| {
+                block * BLOCKS[number]
+                    + step * f64::from(t.steps)
+                    + operation * f64::from(t.operations)
+            });
+            let off = |estimate: f64, counted: f64| (estimate / counted - 1.0).abs();
+            eprintln!("     {plant:<14} {kind}: estimated {estimate} instructions in C");
+            if off(estimate.mean, c_counts.mean) > ESTIMATE
+                || off(estimate.max, c_counts.max) > ESTIMATE
+            {
+                failures.push(format!(
+                    "{plant} {kind}: estimated {estimate}, counted {c_counts}"
+                ));
+            }
+            let (rust, c) = (rust_counts, c_counts);
             eprintln!(
                 "     {plant:<14} {kind}: Rust takes {:.2} / {:.2} / {:.2} times the instructions of C",
                 rust.mean / c.mean,
