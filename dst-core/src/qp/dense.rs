@@ -276,6 +276,7 @@ impl<'a, S: Scalar> Dense<'a, S> {
             // Most warm solves end here.
             copy(memory.work.rows, memory.work.start);
             factor::backward(self.factor, w);
+            self.clip(w, bounds);
             return Ok(Outcome {
                 status: Status::Solved,
                 steps: 0,
@@ -333,15 +334,20 @@ impl<'a, S: Scalar> Dense<'a, S> {
             memory.set.clear();
             outcome.status = Status::Late;
         }
-        let limits = bounds.lower.iter().zip(bounds.upper);
-        for (w, (&lower, &upper)) in w.iter_mut().zip(limits).take(self.boxed) {
-            *w = clip(*w, lower, upper);
-        }
+        self.clip(w, bounds);
         Ok(outcome)
     }
 }
 
 impl<S: Scalar> Dense<'_, S> {
+    /// Takes bounded variables to their bounds exactly: rounding may leave them beyond.
+    fn clip(&self, w: &mut [S], bounds: Bounds<'_, S>) {
+        let limits = bounds.lower.iter().zip(bounds.upper);
+        for (w, (&lower, &upper)) in w.iter_mut().zip(limits).take(self.boxed) {
+            *w = clip(*w, lower, upper);
+        }
+    }
+
     /// Writes Wy and returns yᵀWy = Σ_k (Σ_i y_i·M_ik)²/D_k + Σ_i y_i²/ρ_i.
     fn curvature(&self, entries: &[u16], y: &[S], product: &mut [S]) -> S {
         let rows = || entries.iter().map(|&entry| Entry(entry).row());

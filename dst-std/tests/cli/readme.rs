@@ -21,8 +21,8 @@ const OTHERWISE: &[(&str, Result<&[&str], &str>)] = &[
         Err("tests/reproduce.rs runs it, one experiment at a time"),
     ),
     (
-        "control export",
-        Err("tests/control.rs runs it; it needs --out"),
+        "control export --model FILE",
+        Err("tests/cli/control.rs runs it; it needs a file"),
     ),
     (
         "validate --dim 1000",

@@ -39,8 +39,7 @@ fn agrees_with_the_interior_point_method() {
     for (precision, share) in [("f32", 0.99), ("f64", 0.999)] {
         let total = table.total(precision);
         // What holds, measured over these programs: in f64 2 of 150 000 programs have no certificate of the reference, and 1 of 21 824
-        // infeasible ones ends as late. In f32 21 of 14 533 end as late, 4 of 85 465 solutions are beyond 1e-4, and 1 is wrong about
-        // softened rows. The aim is none.
+        // infeasible ones ends as late. In f32 21 of 14 533 end as late, and 4 of 85 465 solutions are beyond 1e-4. The aim is none.
         let [late, rare] = if precision == "f32" {
             [2e-3, 1e-4]
         } else {
@@ -69,8 +68,8 @@ fn agrees_with_the_interior_point_method() {
             total.sensitive * 1000 <= total.feasible,
             "{precision}: sensitive"
         );
-        assert!(
-            within(total.mislabelled, total.feasible, rare),
+        assert_eq!(
+            total.mislabelled, 0,
             "{precision}: wrong about softened rows"
         );
         assert_eq!(total.solved + total.late, total.feasible);
