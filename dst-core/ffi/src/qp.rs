@@ -207,7 +207,7 @@ pub(crate) unsafe fn solve<S: Scalar>(
         numbers.write_bytes(0, count);
         let numbers = core::slice::from_raw_parts_mut(numbers, count);
         let words = core::slice::from_raw_parts_mut(words, word_count);
-        let memory = DenseMemory::resume(n, m, program.capacity, numbers, words);
+        let memory = DenseMemory::keep(n, m, program.capacity, numbers, words);
         let mut memory = memory.map_err(refused)?;
         let found = prepared.solve(&mut memory, linear, bounds, budget);
         let found = found.map_err(refused)?;

@@ -57,13 +57,13 @@ impl<'m, S: Scalar> DenseMemory<'m, S> {
         numbers: &'m mut [S],
         words: &'m mut [u16],
     ) -> Result<Self, Error> {
-        let mut memory = Self::resume(variables, rows, capacity, numbers, words)?;
+        let mut memory = Self::keep(variables, rows, capacity, numbers, words)?;
         memory.reset();
         Ok(memory)
     }
 
     /// Cuts memory that an earlier solve has left; the next one starts from its set. Words that are no set are harmless.
-    pub fn resume(
+    pub fn keep(
         variables: usize,
         rows: usize,
         capacity: usize,
