@@ -150,7 +150,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             }
             match self.ascend() {
                 Ok(status) => return status,
-                // Rows taken out one by one have spoilt the factor: build it again, once.
+                // Updates have made the factor inaccurate: build it again, once.
                 Err(status) if repaired || self.fresh => return status,
                 Err(_) => repaired = true,
             }

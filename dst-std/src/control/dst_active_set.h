@@ -716,7 +716,7 @@ static inline dst_controller_status dst_search_run(const dst_controller *c, dst_
             return DST_CONTROLLER_LATE;
         }
         status = dst_search_ascend(c, s);
-        /* Rows taken out one by one have spoilt the factor: build it again, once. */
+        /* Updates have made the factor inaccurate: build it again, once. */
         if (status < DST_SEARCH_AGAIN || repaired || s->fresh)
             return (dst_controller_status)(status & 3);
         repaired = 1;
