@@ -108,8 +108,18 @@ fn the_controller_of_the_program_in_c_is_an_export() {
         "control", "export", "--quiet", "--model", &model, "--out", &out,
     ]);
     let found = std::fs::read_to_string(format!("{out}/motor.h")).unwrap();
-    let committed = include_str!("../../../tests/c/controllers/motor.h");
-    assert!(found == committed, "motor.h is not what is exported");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/c/controllers/motor.h"
+    );
+    if std::env::var_os("DST_BLESS").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap();
+    assert!(
+        found == committed,
+        "motor.h is not what is exported; DST_BLESS=1 writes it anew"
+    );
 }
 
 #[test]
