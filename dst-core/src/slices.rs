@@ -52,6 +52,12 @@ pub(crate) fn dot<S: Scalar>(a: &[S], b: &[S]) -> S {
     a.iter().zip(b).fold(S::ZERO, |sum, (&a, &b)| sum + a * b)
 }
 
+/// value + Σ aᵢ bᵢ, term after term.
+#[inline]
+pub(crate) fn more<S: Scalar>(value: S, a: &[S], b: &[S]) -> S {
+    a.iter().zip(b).fold(value, |sum, (&a, &b)| sum + a * b)
+}
+
 /// value − Σ aᵢ bᵢ, term after term.
 #[inline]
 pub(crate) fn less<S: Scalar>(value: S, a: &[S], b: &[S]) -> S {

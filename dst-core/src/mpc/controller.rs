@@ -6,10 +6,11 @@
 //! input), solves for the multipliers, and returns the inputs of the first stage, which are rows of s. They are clipped, so they
 //! are within their bounds whatever happens.
 
+use super::roll_out::RollOut;
 use crate::error::{Argument, Error, exact, finite};
 use crate::qp::{ActiveRows, ActiveSet, Bounds, Outcome, Status, Work, clip};
 use crate::scalar::Scalar;
-use crate::slices::{combine, copy, dot, pieces, pieces_mut, split, split_mut};
+use crate::slices::{combine, pieces, pieces_mut, split, split_mut};
 
 /// Prepared controller: constants, such as those that `dst control export` writes.
 #[derive(Clone, Copy, Debug)]
@@ -39,22 +40,6 @@ pub enum Response<'a, S> {
     Map(&'a [S]),
     /// Simulation of the plant under its feedback, which takes fewer operations if the plant has few states.
     RollOut(RollOut<'a, S>),
-}
-
-/// Plant with a feedback: u_k = −feed·extra_k − K·x_k, x_{k+1} = A·x_k + B·u_k; the rows of stage k are u_k and C·x_{k+1}. All
-/// matrices are row by row.
-#[derive(Clone, Copy, Debug)]
-pub struct RollOut<'a, S> {
-    /// A
-    pub a: &'a [S],
-    /// B
-    pub b: &'a [S],
-    /// K; empty if there is none.
-    pub feedback: &'a [S],
-    /// C
-    pub outputs: &'a [S],
-    /// Inverse of the weight of u; empty if ticks have no extra term.
-    pub feed: &'a [S],
 }
 
 /// Memory of a controller between ticks: numbers and words.
@@ -170,7 +155,9 @@ impl<'a, S: Scalar> Controller<'a, S> {
                 };
                 exact(Argument::Model, nx * nx, r.a.len())?;
                 exact(Argument::Model, nx * nu, r.b.len())?;
-                exact(Argument::Model, (kinds - nu) * nx, r.outputs.len())?;
+                if !r.outputs.is_empty() || kinds != nu + nx {
+                    exact(Argument::Model, (kinds - nu) * nx, r.outputs.len())?;
+                }
                 optional(r.feedback, nu * nx)?;
                 optional(r.feed, nu * nu)
             }
@@ -245,8 +232,9 @@ impl<'a, S: Scalar> Controller<'a, S> {
             let (_, extra) = split(extra, block * self.inputs * self.stages());
             all.operations += self.respond(work.start, p, extra, state);
             let mut set = ActiveRows::new(words);
-            set.shift(self.lower.len());
-            let outcome = self.set.solve(work, &mut set, bounds, budget, None);
+            let outcome = self
+                .set
+                .solve(work, &mut set, self.lower.len(), bounds, budget, None);
             self.read(inputs, work.rows, bounds);
             all.steps += outcome.steps;
             all.operations += outcome.operations;
@@ -281,45 +269,18 @@ impl<'a, S: Scalar> Controller<'a, S> {
 
     /// Computes s⁰; returns the number of operations.
     fn respond(&self, start: &mut [S], p: &[S], extra: &[S], state: &mut [S]) -> usize {
-        let m = start.len();
-        let roll_out = match self.response {
+        match self.response {
             Response::Map(map) => {
+                let m = start.len();
                 start.fill(S::ZERO);
                 combine(start, p, pieces(map, m));
-                return m * p.len();
+                m * p.len()
             }
-            Response::RollOut(roll_out) => roll_out,
-        };
-        let (nx, nu) = (self.parameters, self.inputs);
-        let (x, next) = split_mut(state, nx);
-        copy(x, p);
-        let mut extra = pieces(extra, nu);
-        for stage in pieces_mut(start, self.lower.len()) {
-            let (u, outputs) = split_mut(stage, nu);
-            u.fill(S::ZERO);
-            if let Some(extra) = extra.next() {
-                for (u, row) in u.iter_mut().zip(pieces(roll_out.feed, nu)) {
-                    *u -= dot(row, extra);
-                }
-            }
-            for (u, row) in u.iter_mut().zip(pieces(roll_out.feedback, nx)) {
-                *u -= dot(row, x);
-            }
-            let rows = pieces(roll_out.a, nx).zip(pieces(roll_out.b, nu));
-            for (next, (a, b)) in next.iter_mut().zip(rows) {
-                *next = dot(a, x) + dot(b, u);
-            }
-            copy(x, next);
-            for (output, row) in outputs.iter_mut().zip(pieces(roll_out.outputs, nx)) {
-                *output = dot(row, x);
+            Response::RollOut(roll_out) => {
+                roll_out.run(start, self.lower.len(), self.inputs, p, extra, state);
+                self.stages() * roll_out.operations()
             }
         }
-        let per_stage = roll_out.a.len()
-            + roll_out.b.len()
-            + roll_out.outputs.len()
-            + roll_out.feedback.len()
-            + roll_out.feed.len();
-        self.stages() * per_stage
     }
 
     /// Reads the inputs of the first stage. A number that is not finite, or missing, leaves the last input.

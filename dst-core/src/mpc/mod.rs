@@ -13,13 +13,15 @@ mod admm;
 mod controller;
 #[cfg(feature = "heapless")]
 mod monitor;
+mod roll_out;
 #[cfg(feature = "libm")]
 mod tuner;
 
 pub use admm::{AdmmController, AdmmOutcome, AdmmTick};
-pub use controller::{Controller, Response, RollOut, Tick};
+pub use controller::{Controller, Response, Tick};
 #[cfg(feature = "heapless")]
 pub use monitor::{Certificate, Monitor, Verdict};
+pub use roll_out::RollOut;
 #[cfg(feature = "libm")]
 pub use tuner::{Tuner, TunerStage};
 

@@ -84,16 +84,6 @@ impl<'m> ActiveRows<'m> {
         let counts = self.counts.iter_mut().zip([free, saturated]);
         counts.for_each(|(to, count)| *to = count as u16);
     }
-
-    /// Moves every row to the stage before; rows of the first stage leave. `kinds` is the number of rows of a stage.
-    pub(crate) fn shift(&mut self, kinds: usize) {
-        let (free, saturated) = self.counts();
-        let step = (kinds as u16) << 2;
-        let earlier = |entry: Entry| entry.0.checked_sub(step).map(Entry);
-        let free = retain(self.free, free, earlier);
-        let saturated = retain(self.saturated, saturated, earlier);
-        self.set_counts(free, saturated);
-    }
 }
 
 /// Entries of a set that is only read: those in the factor, and the saturated ones.

@@ -32,7 +32,8 @@ pub struct ActiveSet<'a, S> {
     pub caps: &'a [S],
     /// 1/ρ of each row of a stage with the penalty ½ρv², 0 for a hard row; empty if there is no such penalty.
     pub lifts: &'a [S],
-    /// Violation that counts as zero, relative to the terms of the row. Values below 8 machine epsilons act as that.
+    /// Violation that counts as zero, relative to the terms of the row. Values below one machine epsilon act as that; where rounding
+    /// decides, below eight.
     pub tolerance: S,
 }
 

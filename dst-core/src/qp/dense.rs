@@ -288,6 +288,7 @@ impl<'a, S: Scalar> Dense<'a, S> {
         let mut outcome = self.set.solve(
             &mut memory.work,
             &mut memory.set,
+            0,
             bounds,
             budget,
             Some(&curvature),

@@ -23,23 +23,53 @@ pub(crate) fn append<S: Scalar>(
     diagonal: S,
     least: S,
 ) -> S {
-    let (earlier, rest) = split_mut(packed, packed_len(k));
-    let (row, _) = split_mut(rest, k);
-    let mut earlier = &*earlier;
-    for (i, value) in values.take(k).enumerate() {
-        let (before, after) = split(earlier, i);
-        earlier = after;
-        let (head, tail) = split_mut(row, i);
-        if let Some(entry) = tail.first_mut() {
-            *entry = less(value, before, head);
-        }
-    }
     let mut pivot = diagonal;
+    let row = eliminate(packed, k, values);
     for (entry, &inverse) in row.iter_mut().zip(inverse.iter()) {
         let value = *entry;
         *entry = value * inverse;
         pivot -= value * *entry;
     }
+    invert(inverse, k, pivot, least);
+    pivot
+}
+
+/// Right-hand side of a system with the factor, which grows with it: L⁻¹ times the part before, and the next entry.
+pub(crate) struct RightSide<'a, S> {
+    pub(crate) forward: &'a mut [S],
+    pub(crate) next: S,
+}
+
+/// As [`append`], and continues a right-hand side.
+#[inline]
+pub(crate) fn append_with<S: Scalar>(
+    packed: &mut [S],
+    inverse: &mut [S],
+    right: RightSide<'_, S>,
+    k: usize,
+    values: impl Iterator<Item = S>,
+    diagonal: S,
+    least: S,
+) -> S {
+    let (mut pivot, mut next) = (diagonal, right.next);
+    let row = eliminate(packed, k, values);
+    let known = inverse.iter().zip(right.forward.iter());
+    for (entry, (&inverse, &forward)) in row.iter_mut().zip(known) {
+        let value = *entry;
+        let l = value * inverse;
+        *entry = l;
+        pivot -= value * l;
+        next -= l * forward;
+    }
+    if let Some(to) = right.forward.get_mut(k) {
+        *to = next;
+    }
+    invert(inverse, k, pivot, least);
+    pivot
+}
+
+#[inline(always)]
+fn invert<S: Scalar>(inverse: &mut [S], k: usize, pivot: S, least: S) {
     if let Some(inverse) = inverse.get_mut(k) {
         *inverse = if pivot > least {
             S::ONE / pivot
@@ -47,7 +77,42 @@ pub(crate) fn append<S: Scalar>(
             S::ZERO
         };
     }
-    pivot
+}
+
+/// Entries of row k, not yet divided by D. Two are computed at a time: an entry of the row is loaded once for both.
+#[inline(always)]
+fn eliminate<S: Scalar>(
+    packed: &mut [S],
+    k: usize,
+    mut values: impl Iterator<Item = S>,
+) -> &mut [S] {
+    let (earlier, rest) = split_mut(packed, packed_len(k));
+    let (row, _) = split_mut(rest, k);
+    let mut earlier = &*earlier;
+    let mut i = 0;
+    while i + 1 < k {
+        let (Some(mut p), Some(mut q)) = (values.next(), values.next()) else {
+            break;
+        };
+        let (a, after) = split(earlier, i);
+        let (b, after) = split(after, i + 1);
+        earlier = after;
+        let (done, next) = split_mut(row, i);
+        for ((&x, &a), &b) in done.iter().zip(a).zip(b) {
+            p -= a * x;
+            q -= b * x;
+        }
+        if let ([to, beside, ..], Some(&b)) = (next, b.last()) {
+            *to = p;
+            *beside = q - b * p;
+        }
+        i += 2;
+    }
+    let (done, next) = split_mut(row, i);
+    if let (Some(to), Some(value)) = (next.first_mut(), values.next()) {
+        *to = less(value, earlier, done);
+    }
+    row
 }
 
 /// Row k of L.
@@ -94,15 +159,21 @@ pub(crate) fn forward<S: Scalar>(packed: &[S], x: &mut [S]) {
     }
 }
 
-/// Solves Lᵀx = x for the first n rows, in place.
+/// Solves Lᵀx = x for the first n rows, in place; two rows at a time, so that an entry of x is loaded and stored once for both.
 #[inline]
 pub(crate) fn back<S: Scalar>(packed: &[S], x: &mut [S], n: usize) {
     let (mut rest, _) = split(packed, packed_len(n));
     let (mut x, _) = split_mut(x, n);
-    while let Some((&mut last, before)) = x.split_last_mut() {
-        let (above, row) = split(rest, rest.len() - before.len().min(rest.len()));
-        for (x, &l) in before.iter_mut().zip(row) {
-            *x -= l * last;
+    while let [before @ .., q, p] = x {
+        let k = before.len() + 1;
+        let (above, last) = split(rest, rest.len().saturating_sub(k));
+        let (above, row) = split(above, above.len().saturating_sub(k - 1));
+        let p = *p;
+        if let Some(&l) = last.last() {
+            *q -= l * p;
+        }
+        for ((x, &a), &b) in before.iter_mut().zip(last).zip(row) {
+            *x = *x - a * p - b * *q;
         }
         (rest, x) = (above, before);
     }
@@ -212,11 +283,23 @@ mod tests {
             .collect()
     }
 
+    fn right(row: usize) -> f64 {
+        row as f64 - 2.5
+    }
+
     fn factor(w: &[Vec<f64>], rows: &[usize]) -> (Vec<f64>, Vec<f64>) {
         let (mut l, mut d) = (vec![0.0; packed_len(9)], vec![0.0; 9]);
+        let mut forward = vec![0.0; 9];
         for (k, &r) in rows.iter().enumerate() {
             let values = rows.iter().map(|&c| w[r][c]);
-            append(&mut l, &mut d, k, values, w[r][r], 0.0);
+            let right_side = RightSide {
+                forward: &mut forward,
+                next: right(r),
+            };
+            append_with(&mut l, &mut d, right_side, k, values, w[r][r], 0.0);
+            // The right-hand side goes along.
+            let expected = right(r) - dot(row(&l, k), &forward);
+            assert!((forward[k] - expected).abs() < 1e-14, "{k}: {forward:?}");
         }
         (l, d)
     }
@@ -264,13 +347,13 @@ mod tests {
         let (l, d) = factor(&w, &[0, 1, 2, 3, 4, 5, 6]);
         let mut x = vec![0.0; 7];
         for k in 0..7 {
-            x[k] = (k as f64 - 2.5) - dot(row(&l, k), &x);
+            x[k] = right(k) - dot(row(&l, k), &x);
         }
         x.iter_mut().zip(&d).for_each(|(x, d)| *x *= d);
         back(&l, &mut x, 7);
         for (k, row) in w.iter().enumerate() {
             let sum: f64 = row.iter().zip(&x).map(|(w, x)| w * x).sum();
-            assert!((sum - (k as f64 - 2.5)).abs() < 1e-12, "{k}: {sum}");
+            assert!((sum - right(k)).abs() < 1e-12, "{k}: {sum}");
         }
     }
 }

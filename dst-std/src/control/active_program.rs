@@ -54,7 +54,7 @@ pub struct RollOutData<S> {
     pub b: Vec<S>,
     /// K, row by row; empty if there is no feedback.
     pub feedback: Vec<S>,
-    /// C, row by row; empty if there are no outputs.
+    /// C, row by row; empty if all states are outputs, or none.
     pub outputs: Vec<S>,
     /// Map of the extra term to the inputs, row by row; empty if there is no extra term.
     pub feed: Vec<S>,

@@ -36,7 +36,7 @@ typedef struct {
     const float *map;            /* s0 = M p, column by column; NULL for a roll-out */
     const float *a, *b;          /* roll-out: x+ = A x + B u, row by row */
     const float *feedback;       /* K: u = -feed extra - K x; NULL for none */
-    const float *outputs;        /* C: the outputs of a stage are C x+; NULL for none */
+    const float *outputs;        /* C: the outputs of a stage are C x+; NULL for x+ itself, or for none */
     const float *feed;           /* NULL if ticks have no extra term */
 } dst_controller;
 
@@ -61,6 +61,10 @@ typedef struct {
 /* Violated rows that a pass over all rows remembers. */
 #define DST_SEARCH_CANDIDATES 16
 
+/* Violation that counts as zero: one machine epsilon, and eight where rounding decides. */
+#define DST_SEARCH_FINE 1.1920928955078125e-7f
+#define DST_SEARCH_COARSE 9.5367431640625e-7f
+
 /* Functions that are called from several places stay functions, for their size. */
 #if defined(__GNUC__)
 #define DST_SEARCH_SHARED static __attribute__((noinline, unused))
@@ -69,10 +73,24 @@ typedef struct {
 #endif
 
 /* Loops over all rows, with few operations for each. */
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__)
 #define DST_SEARCH_UNROLL _Pragma("GCC unroll 4")
 #else
 #define DST_SEARCH_UNROLL
+#endif
+
+/* A condition that is seldom true. */
+#if defined(__GNUC__)
+#define DST_SEARCH_SELDOM(condition) __builtin_expect(condition, 0)
+#else
+#define DST_SEARCH_SELDOM(condition) (condition)
+#endif
+
+/* A short loop that the compiler must not turn into a call of memmove. */
+#if defined(__GNUC__)
+#define DST_SEARCH_SHORT_LOOP __asm__ volatile("")
+#else
+#define DST_SEARCH_SHORT_LOOP ((void)0)
 #endif
 
 /* Solve in progress. An entry of the set is a row, shifted by two, whether it is an equation (2), and its side (1: upper). */
@@ -92,18 +110,26 @@ typedef struct {
     int narrow;            /* the multipliers cancel each other: the rows of the set are nearly dependent */
     float pivot;           /* of the last row that was found dependent, at least the rounding of it */
     float tolerance, noise; /* violation that counts as zero: relative, and what the multipliers add to it */
+    float coarse;           /* tolerance where rounding decides */
+    float norm;             /* size of what is summed in W lambda */
     /* Worst violation. Its entry is -1 for none and -2 if s is not finite; `place` is that in the list of saturated rows, for one
      * that returns within its bound, or -1. */
     int entry, place;
     float bound, amount;
+    int accurate;                               /* the rows of the set were at their bounds, to rounding */
     int stale;                                  /* s is not that of the multipliers */
     int candidates;                             /* violated rows that are not in the set */
+    int chosen;                                 /* place of the worst one among them */
     uint16_t candidate[DST_SEARCH_CANDIDATES];
 } dst_search;
 
 static inline float dst_search_abs(float x)
 {
+#if defined(__GNUC__)
+    return __builtin_fabsf(x);
+#else
     return x < 0 ? -x : x;
+#endif
 }
 
 static inline float dst_search_outward(int entry, float value)
@@ -116,9 +142,22 @@ static inline float dst_search_cap(const dst_controller *c, int row)
     return c->caps != NULL ? c->caps[row % c->kinds] : DST_NONE;
 }
 
+/* Saturated rows; without caps there are none, and no code for them. */
+static inline int dst_search_saturates(const dst_controller *c, const dst_search *s)
+{
+    return c->caps != NULL ? s->saturates : 0;
+}
+
 static inline float dst_search_bound(const dst_controller *c, const dst_search *s, int entry)
 {
     return ((entry & 1) != 0 ? s->upper : s->lower)[(entry >> 2) % c->kinds];
+}
+
+/* The entry of a row and a side, with the mark of an equation. */
+static inline int dst_search_entry(const dst_controller *c, const dst_search *s, int entry)
+{
+    const int kind = (entry >> 2) % c->kinds;
+    return entry | (s->lower[kind] == s->upper[kind] ? 2 : 0);
 }
 
 /* Adds the part of a saturated row to s0, or takes it out (-1). */
@@ -134,7 +173,7 @@ DST_SEARCH_SHARED void dst_search_move(const dst_controller *c, dst_search *s, i
 /* Forgets the set; s is then s0. */
 static inline void dst_search_discard(const dst_controller *c, dst_search *s)
 {
-    for (int place = 0; place < s->saturates; place++)
+    for (int place = 0; place < dst_search_saturates(c, s); place++)
         dst_search_move(c, s, place, 1);
     s->saturates = s->frees = s->factored = 0;
     s->solution = s->start;
@@ -150,17 +189,22 @@ DST_SEARCH_SHARED void dst_search_substitute(dst_search *s, int k)
     s->forward[k] = value;
 }
 
-/* Solves L' x = x for the first n rows, in place. */
+/* Solves L' x = x for the first n rows, in place; two rows at a time, so that an entry of x is loaded and stored once for both. */
 DST_SEARCH_SHARED void dst_search_back(const dst_search *s, int n)
 {
     float *x = s->target;
     const float *row = s->packed + n * (n - 1) / 2;
-    for (int k = n - 1; k > 0; k--) {
-        const float last = x[k];
-        row -= k;
-        for (int i = 0; i < k; i++)
-            x[i] -= row[i] * last;
+    int k = n - 1;
+    for (; k > 1; k -= 2) {
+        const float *last = row - k, *before = last - (k - 1);
+        const float p = x[k], q = x[k - 1] - last[k - 1] * p;
+        x[k - 1] = q;
+        row = before;
+        for (int i = 0; i < k - 1; i++)
+            x[i] = x[i] - *last++ * p - *before++ * q;
     }
+    if (k == 1)
+        x[0] -= row[-1] * x[1];
 }
 
 /* Direction in which the multipliers change nothing if row k depends on those before: it ends with `sign`. */
@@ -199,12 +243,24 @@ DST_SEARCH_SHARED int dst_search_append(const dst_controller *c, dst_search *s)
     float *row = s->packed + k * (k - 1) / 2;
     float pivot = gram[own], value = s->start[own] - s->bounds[k];
     const float least = 1.9073486328125e-6f * pivot; /* 16 machine epsilons */
-    for (int i = 0; i < k; i++) {
-        float entry = gram[s->free[i] >> 2];
-        for (int t = 0; t < i; t++)
-            entry -= before[t] * row[t];
-        before += i;
-        row[i] = entry;
+    /* Two entries at a time: an entry of the row is loaded once for both. */
+    int done = 0;
+    for (; done + 1 < k; done += 2) {
+        float p = gram[s->free[done] >> 2], q = gram[s->free[done + 1] >> 2];
+        const float *next = before + done;
+        for (int t = 0; t < done; t++) {
+            p -= *before++ * row[t];
+            q -= *next++ * row[t];
+        }
+        row[done] = p;
+        row[done + 1] = q - *next++ * p;
+        before = next;
+    }
+    if (done < k) {
+        float p = gram[s->free[done] >> 2];
+        for (int t = 0; t < done; t++)
+            p -= *before++ * row[t];
+        row[done] = p;
     }
     for (int i = 0; i < k; i++) {
         const float entry = row[i], l = entry * s->inverse[i];
@@ -222,7 +278,15 @@ DST_SEARCH_SHARED int dst_search_append(const dst_controller *c, dst_search *s)
     return 1;
 }
 
-/* Multipliers of the rows of the factor. */
+/* The multipliers are those of `target`. */
+static inline void dst_search_arrive(dst_search *s)
+{
+    float *from = s->multipliers;
+    s->multipliers = s->target;
+    s->target = from;
+}
+
+/* Multipliers of the rows of the factor, to `target`. */
 static inline void dst_search_solve(dst_search *s)
 {
     for (int k = 0; k < s->factored; k++)
@@ -272,6 +336,7 @@ DST_SEARCH_SHARED void dst_search_take_out(dst_search *s, int place)
         s->free[i] = s->free[i + 1];
         s->multipliers[i] = s->multipliers[i + 1];
         s->bounds[i] = s->bounds[i + 1];
+        DST_SEARCH_SHORT_LOOP;
     }
     for (int k = place; k < s->factored; k++)
         dst_search_substitute(s, k);
@@ -290,55 +355,80 @@ static inline int dst_search_saturate(const dst_controller *c, dst_search *s, in
     return 1;
 }
 
-/* Keeps the entries of a list that have a bound; returns their number. */
-static inline int dst_search_renew(const dst_controller *c, const dst_search *s, uint16_t *list, int count)
+/* Moves every row of a list of the last tick to the stage before, and keeps those that have a bound; notes the bounds. Returns
+ * their number. */
+DST_SEARCH_SHARED int dst_search_shift(const dst_controller *c, const dst_search *s, uint16_t *list, int count, float *bounds)
 {
     int kept = 0;
     for (int i = 0; i < count; i++) {
-        const int row = list[i] >> 2, upper = list[i] & 1, kind = row % c->kinds;
-        const float lower_bound = s->lower[kind], upper_bound = s->upper[kind];
-        if (row < c->rows && dst_search_abs(upper != 0 ? upper_bound : lower_bound) < DST_NONE)
-            list[kept++] = (uint16_t)((row << 2) | (lower_bound == upper_bound ? 2 : 0) | upper);
+        const int row = (list[i] >> 2) - c->kinds, upper = list[i] & 1;
+        if (row >= 0 && row < c->rows) {
+            const int kind = row % c->kinds;
+            const float lower_bound = s->lower[kind], upper_bound = s->upper[kind], bound = upper != 0 ? upper_bound : lower_bound;
+            if (dst_search_abs(bound) < DST_NONE) {
+                bounds[kept] = bound;
+                list[kept++] = (uint16_t)((row << 2) | (lower_bound == upper_bound ? 2 : 0) | upper);
+            }
+        }
     }
     return kept;
 }
 
-/* Notes a row that is violated at the start of a cold solve: one that is violated by more than its own bound enters the set. */
-DST_SEARCH_SHARED void dst_search_note_start(const dst_controller *c, dst_search *s, int row, int kind)
+static inline int dst_search_is_saturated(const dst_controller *c, const dst_search *s, int row)
 {
-    const float value = s->start[row], lower = s->lower[kind], upper = s->upper[kind];
-    const int above = value > upper;
-    const float bound = above ? upper : lower;
-    /* One place is left for the first row that is added. */
-    if (dst_search_abs(value - bound) > dst_search_abs(bound) && s->frees + 1 < c->capacity) {
-        s->bounds[s->frees] = bound;
-        s->free[s->frees++] = (uint16_t)((row << 2) | (lower == upper ? 2 : 0) | above);
-    } else if (s->candidates < DST_SEARCH_CANDIDATES) {
-        s->candidate[s->candidates++] = (uint16_t)row;
-    }
-    s->entry = 0;
+    for (int i = 0; i < dst_search_saturates(c, s); i++)
+        if (s->saturated[i] >> 2 == row)
+            return 1;
+    return 0;
 }
 
-/* Notes a row that is violated: the worst one enters the set next. Returns 1 if the violation is not rounding. */
-DST_SEARCH_SHARED int dst_search_note(const dst_controller *c, dst_search *s, int row, int kind, float value)
+/* Notes a row that is violated. The worst one enters the set next, and others are candidates for the steps after it; in a cold
+ * start, one that is violated by more than its own bound enters the set at once. */
+DST_SEARCH_SHARED void dst_search_note(const dst_controller *c, dst_search *s, int row, float value, int cold)
 {
-    const float lower = s->lower[kind], upper = s->upper[kind], scale = c->scale[row];
-    const int above = value > upper;
-    const float bound = above ? upper : lower;
-    const float scaled = dst_search_abs(value - bound) * scale;
+    const int kind = row % c->kinds;
+    const int above = value > s->upper[kind];
+    const float bound = above ? s->upper[kind] : s->lower[kind], scale = c->scale[row];
+    const float off = dst_search_abs(value - bound), amount = off * scale;
     const float size = dst_search_abs(bound) + dst_search_abs(s->start[row]);
+    const int entry = (row << 2) | above;
     /* Written so that a NaN is noted. */
-    if (scaled <= s->tolerance * size * scale + s->noise)
-        return 0;
-    if (scaled != scaled)
-        s->entry = -2;
-    if (scaled > s->amount && s->entry != -2) {
-        s->entry = (row << 2) | (lower == upper ? 2 : 0) | above;
+    if (amount <= s->tolerance * size * scale + s->noise || dst_search_is_saturated(c, s, row))
+        return;
+    /* One place is left for the first row that is added. */
+    if (cold && off > dst_search_abs(bound) && s->frees + 1 < c->capacity) {
+        s->bounds[s->frees] = bound;
+        s->free[s->frees++] = (uint16_t)dst_search_entry(c, s, entry);
+        return;
+    }
+    if (amount > s->amount) {
+        s->entry = entry;
+        s->chosen = s->candidates;
         s->place = -1;
         s->bound = bound;
-        s->amount = scaled;
+        s->amount = amount;
+    } else if (amount != amount) {
+        s->entry = -2;
+        s->amount = DST_NONE;
     }
-    return 1;
+    if (s->candidates < DST_SEARCH_CANDIDATES)
+        s->candidate[s->candidates++] = (uint16_t)row;
+}
+
+/* Finds the largest violation that is not rounding, and the candidates. */
+static inline void dst_search_scan(const dst_controller *c, dst_search *s, const float *rows, int cold)
+{
+    const int m = c->rows, kinds = c->kinds;
+    s->candidates = 0;
+    s->entry = -1;
+    s->amount = 0;
+    for (int first = 0; first < m; first += kinds)
+        for (int kind = 0; kind < kinds; kind++) {
+            const float value = rows[first + kind];
+            /* Written so that a NaN is violated. */
+            if (DST_SEARCH_SELDOM(!(value <= s->upper[kind] && value >= s->lower[kind])))
+                dst_search_note(c, s, first + kind, value, cold);
+        }
 }
 
 /* Makes the set dual feasible: factors it without dependent rows, and takes rows out whose multiplier has the wrong sign.
@@ -371,24 +461,17 @@ static inline int dst_search_restore(const dst_controller *c, dst_search *s)
         if (!changed)
             break;
     }
-    for (int i = 0; i < s->frees; i++)
-        s->multipliers[i] = s->target[i];
+    dst_search_arrive(s);
     return 1;
 }
 
-/* Computes s = s0 - W lambda. */
-DST_SEARCH_SHARED void dst_search_evaluate(const dst_controller *c, dst_search *s)
+/* Computes s = s0 - W lambda, all rows by their entries of W. */
+static inline void dst_search_subtract(const dst_controller *c, dst_search *s)
 {
     const int m = c->rows, n = s->frees;
     const float *from = s->start, *lambda = s->multipliers;
     float *to = s->rows;
     int i = 0;
-    s->stale = 0;
-    /* Without a multiplier, s is s0. A saturated row can change s0 before s is computed again. */
-    s->solution = n + s->saturates > 0 ? to : from;
-    if (n == 0 && s->saturates > 0)
-        for (int j = 0; j < m; j++)
-            to[j] = from[j];
     for (; i < n; i += 4) {
         const int left = n - i;
         const float *a = c->gram + (s->free[i] >> 2) * m, p = lambda[i];
@@ -420,6 +503,33 @@ DST_SEARCH_SHARED void dst_search_evaluate(const dst_controller *c, dst_search *
     }
 }
 
+/* Computes s = s0 - W lambda. The rows of the set are then exactly at their bounds. */
+DST_SEARCH_SHARED void dst_search_evaluate(const dst_controller *c, dst_search *s)
+{
+    float *rows = s->rows;
+    s->stale = 0;
+    /* Without a multiplier, s is s0. A saturated row can change s0 before s is computed again. */
+    s->solution = s->start;
+    if (s->frees + dst_search_saturates(c, s) == 0)
+        return;
+    s->solution = rows;
+    if (s->frees == 0)
+        for (int j = 0; j < c->rows; j++)
+            rows[j] = s->start[j];
+    dst_search_subtract(c, s);
+    s->accurate = 1;
+    for (int i = 0; i < s->frees; i++) {
+        const int row = s->free[i] >> 2;
+        const float bound = s->bounds[i];
+        if (!s->fresh) {
+            const float size = dst_search_abs(bound) + dst_search_abs(s->start[row]), scale = c->scale[row];
+            if (!(dst_search_abs(rows[row] - bound) * scale <= s->coarse * size * scale + s->coarse * s->norm))
+                s->accurate = 0;
+        }
+        rows[row] = bound;
+    }
+}
+
 /* Sum of |lambda_i| sqrt(W_ii), the size of what is summed, and lambda'(s0 - s): the rows of the set are at their bounds. */
 static inline float dst_search_sizes(const dst_controller *c, const dst_search *s, float *square)
 {
@@ -434,42 +544,17 @@ static inline float dst_search_sizes(const dst_controller *c, const dst_search *
     return norm;
 }
 
-static inline int dst_search_contains(const dst_search *s, int row)
-{
-    for (int i = 0; i < s->frees; i++)
-        if (s->free[i] >> 2 == row)
-            return 1;
-    for (int i = 0; i < s->saturates; i++)
-        if (s->saturated[i] >> 2 == row)
-            return 1;
-    return 0;
-}
-
-/* Finds the largest violation that is not rounding, and the candidates for the steps after it. */
+/* Finds the row that enters next among all rows. */
 static inline void dst_search_worst(const dst_controller *c, dst_search *s)
 {
-    const int m = c->rows, kinds = c->kinds;
-    const float *rows = s->solution, *lower = s->lower, *upper = s->upper;
-    s->candidates = 0;
-    s->entry = -1;
-    s->amount = 0;
-    for (int first = 0; first < m; first += kinds)
-        for (int kind = 0; kind < kinds; kind++) {
-            const int row = first + kind;
-            const float value = rows[row];
-            /* Written so that a NaN is violated. */
-            if (value <= upper[kind] && value >= lower[kind])
-                continue;
-            if (!dst_search_contains(s, row) && dst_search_note(c, s, row, kind, value) && s->candidates < DST_SEARCH_CANDIDATES)
-                s->candidate[s->candidates++] = (uint16_t)row;
-        }
+    dst_search_scan(c, s, s->solution, 0);
     /* A saturated row that is within its bound returns. */
-    for (int place = 0; place < s->saturates; place++) {
+    for (int place = 0; place < dst_search_saturates(c, s); place++) {
         const int entry = s->saturated[place], row = entry >> 2;
         const float bound = dst_search_bound(c, s, entry), scale = c->scale[row];
         const float size = dst_search_abs(bound) + dst_search_abs(s->start[row]);
-        const float scaled = dst_search_outward(entry, bound - rows[row]) * scale;
-        if (scaled > s->amount && scaled > s->tolerance * size * scale + s->noise && s->entry != -2) {
+        const float scaled = dst_search_outward(entry, bound - s->solution[row]) * scale;
+        if (scaled > s->amount && scaled > s->tolerance * size * scale + s->noise) {
             s->entry = entry;
             s->place = place;
             s->bound = bound;
@@ -481,41 +566,24 @@ static inline void dst_search_worst(const dst_controller *c, dst_search *s)
 /* Finds the largest violation among the candidates; those that are satisfied are forgotten. */
 static inline void dst_search_worst_candidate(const dst_controller *c, dst_search *s)
 {
-    const int m = c->rows, kinds = c->kinds, n = s->frees;
-    int kept = 0;
+    const int m = c->rows, kinds = c->kinds, n = s->frees, count = s->candidates;
+    s->candidates = 0;
     s->entry = -1;
     s->amount = 0;
-    for (int i = 0; i < s->candidates; i++) {
+    for (int i = 0; i < count; i++) {
         const int row = s->candidate[i], kind = row % kinds;
         const float *gram = c->gram + row * m;
         float value = s->start[row];
         for (int k = 0; k < n; k++)
             value -= gram[s->free[k] >> 2] * s->multipliers[k];
-        if (value <= s->upper[kind] && value >= s->lower[kind])
-            continue;
-        if (dst_search_note(c, s, row, kind, value))
-            s->candidate[kept++] = (uint16_t)row;
+        if (!(value <= s->upper[kind] && value >= s->lower[kind]))
+            dst_search_note(c, s, row, value, 0);
     }
-    s->candidates = kept;
-}
-
-/* 1 if the rows of the set are at their bounds, to rounding. */
-static inline int dst_search_is_accurate(const dst_controller *c, const dst_search *s)
-{
-    for (int i = 0; i < s->frees; i++) {
-        const int row = s->free[i] >> 2;
-        const float scale = c->scale[row];
-        const float size = dst_search_abs(s->bounds[i]) + dst_search_abs(s->start[row]);
-        const float off = dst_search_abs(s->solution[row] - s->bounds[i]) * scale;
-        if (!(off <= s->tolerance * size * scale + s->noise))
-            return 0;
-    }
-    return 1;
 }
 
 static inline dst_controller_status dst_search_solved(const dst_controller *c, const dst_search *s)
 {
-    if (s->saturates > 0)
+    if (dst_search_saturates(c, s) > 0)
         return DST_CONTROLLER_SOFTENED;
     for (int i = 0; c->lifts != NULL && i < s->frees; i++)
         if (c->lifts[(s->free[i] >> 2) % c->kinds] > 0)
@@ -527,23 +595,19 @@ static inline dst_controller_status dst_search_solved(const dst_controller *c, c
 static inline void dst_search_enter(const dst_controller *c, dst_search *s)
 {
     float multiplier = 0;
-    if (s->place >= 0) {
+    if (c->caps != NULL && s->place >= 0) {
         multiplier = dst_search_outward(s->entry, dst_search_cap(c, s->entry >> 2));
         dst_search_move(c, s, s->place, 1);
         s->saturates--;
-        for (int i = s->place; i < s->saturates; i++)
+        for (int i = s->place; i < dst_search_saturates(c, s); i++)
             s->saturated[i] = s->saturated[i + 1];
         for (int k = 0; k < s->factored; k++)
             dst_search_substitute(s, k);
-    } else {
+    } else if (s->chosen < s->candidates) {
         /* It is a candidate no more. */
-        int kept = 0;
-        for (int i = 0; i < s->candidates; i++)
-            if (s->candidate[i] != s->entry >> 2)
-                s->candidate[kept++] = s->candidate[i];
-        s->candidates = kept;
+        s->candidate[s->chosen] = s->candidate[--s->candidates];
     }
-    s->free[s->frees] = (uint16_t)s->entry;
+    s->free[s->frees] = (uint16_t)dst_search_entry(c, s, s->entry);
     s->multipliers[s->frees] = multiplier;
     s->bounds[s->frees] = s->bound;
     s->frees++;
@@ -610,7 +674,7 @@ static inline int dst_search_climb(const dst_controller *c, dst_search *s)
         float length = 0;
         int block, saturates = 0;
         if (singular) {
-            const float sign = (s->place < 0) == (s->entry & 1) ? 1.0f : -1.0f;
+            const float sign = (c->caps == NULL || s->place < 0) == (s->entry & 1) ? 1.0f : -1.0f;
             dst_search_null_direction(s, last, sign);
             s->steps++;
         } else {
@@ -620,15 +684,19 @@ static inline int dst_search_climb(const dst_controller *c, dst_search *s)
         if (block < 0) {
             if (singular) {
                 const int status = dst_search_no_way(c, s);
+                /* A violation that may be rounding proves nothing. */
+                if (s->tolerance < s->coarse) {
+                    s->tolerance = s->coarse;
+                    return DST_SEARCH_ON;
+                }
                 return s->fresh ? status : status + DST_SEARCH_AGAIN;
             }
-            for (int i = 0; i < s->frees; i++)
-                s->multipliers[i] = s->target[i];
+            dst_search_arrive(s);
             return DST_SEARCH_ON;
         }
         for (int i = 0; i < s->frees; i++)
             s->multipliers[i] += length * (singular ? s->target[i] : s->target[i] - s->multipliers[i]);
-        if (!saturates)
+        if (c->caps == NULL || !saturates)
             dst_search_take_out(s, block);
         else if (!dst_search_saturate(c, s, block))
             return DST_CONTROLLER_LATE;
@@ -648,8 +716,12 @@ static inline int dst_search_ascend(const dst_controller *c, dst_search *s)
         float square;
         const float norm = dst_search_sizes(c, s, &square);
         int status = DST_CONTROLLER_LATE;
+        /* As many steps are a sign that rounding decides. */
+        if (s->steps >= 2 * c->capacity)
+            s->tolerance = s->coarse;
         s->narrow = 0.01f * norm * norm > square;
         s->noise = s->tolerance * norm;
+        s->norm = norm;
         s->entry = -1;
         if (s->candidates > 0)
             dst_search_worst_candidate(c, s);
@@ -663,7 +735,7 @@ static inline int dst_search_ascend(const dst_controller *c, dst_search *s)
         }
         if (s->entry < 0) {
             status = dst_search_solved(c, s);
-            return s->fresh || dst_search_is_accurate(c, s) ? status : status + DST_SEARCH_AGAIN;
+            return s->fresh || s->accurate ? status : status + DST_SEARCH_AGAIN;
         }
         /* A row that is added takes a step at least. */
         if (s->steps < s->budget && s->frees < c->capacity) {
@@ -689,25 +761,19 @@ static inline dst_controller_status dst_search_run(const dst_controller *c, dst_
             dst_search_discard(c, s);
             return DST_CONTROLLER_INFEASIBLE;
         }
-    s->frees = dst_search_renew(c, s, s->free, s->frees);
-    s->saturates = dst_search_renew(c, s, s->saturated, s->saturates);
-    for (int place = 0; place < s->saturates; place++)
+    /* The bounds of saturated rows are not needed. */
+    s->saturates = dst_search_shift(c, s, s->saturated, dst_search_saturates(c, s), s->bounds);
+    s->frees = dst_search_shift(c, s, s->free, s->frees, s->bounds);
+    for (int place = 0; place < dst_search_saturates(c, s); place++)
         dst_search_move(c, s, place, -1);
-    if (s->frees + s->saturates == 0) {
-        const int m = c->rows, kinds = c->kinds;
-        s->entry = -1;
-        for (int first = 0; first < m; first += kinds)
-            for (int kind = 0; kind < kinds; kind++) {
-                const float value = s->start[first + kind];
-                /* Written so that a NaN is violated. */
-                if (!(value <= s->upper[kind] && value >= s->lower[kind]))
-                    dst_search_note_start(c, s, first + kind, kind);
-            }
-        if (s->entry < 0)
+    if (s->frees + dst_search_saturates(c, s) == 0) {
+        dst_search_scan(c, s, s->start, 1);
+        if (s->entry == -2) {
+            dst_search_discard(c, s);
+            return DST_CONTROLLER_LATE;
+        }
+        if (s->entry == -1 && s->frees == 0)
             return DST_CONTROLLER_SOLVED;
-    } else {
-        for (int place = 0; place < s->frees; place++)
-            s->bounds[place] = dst_search_bound(c, s, s->free[place]);
     }
     for (;;) {
         int status;
@@ -723,16 +789,6 @@ static inline dst_controller_status dst_search_run(const dst_controller *c, dst_
         s->factored = 0;
         s->fresh = 1;
     }
-}
-
-/* Moves every row of a list to the stage before; returns how many are left. */
-static inline int dst_search_shift(uint16_t *list, int count, int step)
-{
-    int kept = 0;
-    for (int i = 0; i < count; i++)
-        if (list[i] >= step)
-            list[kept++] = (uint16_t)(list[i] - step);
-    return kept;
 }
 
 /* s0 of a block; `state` has room for the state and the next one. */
@@ -758,46 +814,37 @@ static inline void dst_search_respond(const dst_controller *c, float *start, con
         }
         return;
     }
-    float *x = state, *next = state + nx;
-    for (int i = 0; i < nx; i++)
-        x[i] = p[i];
+    const float *x = p;
     for (int first = 0; first < m; first += c->kinds) {
-        float *u = start + first, *swap;
+        float *u = start + first, *next = c->outputs == NULL && c->kinds > nu ? u + nu : x == state ? state + nx : state;
         for (int i = 0; i < nu; i++) {
-            float value = 0;
-            if (extra != NULL && c->feed != NULL) {
-                float sum = 0;
+            float sum = 0;
+            if (extra != NULL && c->feed != NULL)
                 for (int j = 0; j < nu; j++)
                     sum += c->feed[i * nu + j] * extra[j];
-                value -= sum;
-            }
-            if (c->feedback != NULL) {
-                float sum = 0;
+            if (c->feedback != NULL)
                 for (int j = 0; j < nx; j++)
                     sum += c->feedback[i * nx + j] * x[j];
-                value -= sum;
-            }
-            u[i] = value;
+            u[i] = -sum;
         }
         if (extra != NULL)
             extra += nu;
         for (int i = 0; i < nx; i++) {
-            float sum = 0, driven = 0;
+            float sum = 0;
             for (int j = 0; j < nx; j++)
                 sum += c->a[i * nx + j] * x[j];
             for (int j = 0; j < nu; j++)
-                driven += c->b[i * nu + j] * u[j];
-            next[i] = sum + driven;
+                sum += c->b[i * nu + j] * u[j];
+            next[i] = sum;
         }
-        swap = x;
         x = next;
-        next = swap;
-        for (int i = 0; i < c->kinds - nu; i++) {
-            float sum = 0;
-            for (int j = 0; j < nx; j++)
-                sum += c->outputs[i * nx + j] * x[j];
-            u[nu + i] = sum;
-        }
+        if (c->outputs != NULL)
+            for (int i = 0; i < c->kinds - nu; i++) {
+                float sum = 0;
+                for (int j = 0; j < nx; j++)
+                    sum += c->outputs[i * nx + j] * x[j];
+                u[nu + i] = sum;
+            }
     }
 }
 
@@ -857,10 +904,12 @@ static inline int dst_controller_tick_within(const dst_controller *c, float *num
         s.pivot = 0;
         s.steps = 0;
         s.budget = budget;
-        s.tolerance = c->tolerance > 9.5367431640625e-7f ? c->tolerance : 9.5367431640625e-7f;
+        s.tolerance = c->tolerance > DST_SEARCH_FINE ? c->tolerance : DST_SEARCH_FINE;
+        s.coarse = c->tolerance > DST_SEARCH_COARSE ? c->tolerance : DST_SEARCH_COARSE;
+        s.noise = 0;
         dst_search_respond(c, s.start, p, extra, s.bounds + n);
-        s.frees = dst_search_shift(s.free, words[0] < n ? words[0] : n, c->kinds << 2);
-        s.saturates = dst_search_shift(s.saturated, words[1] < n ? words[1] : n, c->kinds << 2);
+        s.frees = words[0] < n ? words[0] : n;
+        s.saturates = words[1] < n ? words[1] : n;
         status = dst_search_run(c, &s);
         words[0] = (uint16_t)s.frees;
         words[1] = (uint16_t)s.saturates;

@@ -162,6 +162,9 @@ fn free_rows(program: &ActiveProgram<f64>, p: &[f64], extra: &[f64]) -> Vec<f64>
         x.iter_mut().zip(push).for_each(|(x, v)| *x += v);
         debug_assert_eq!(x.len(), nx);
         rows.extend(&u);
+        if data.outputs.is_empty() && program.kinds > nu {
+            rows.extend(&x);
+        }
         rows.extend(product(&data.outputs, &x));
     }
     rows

@@ -269,7 +269,7 @@ fn safety_filter_active(program: &Program<f64>) -> ActiveProgram<f64> {
             a: vec![1.0, H, 0.0, 1.0],
             b: vec![0.5 * H * H, H],
             feedback: Vec::new(),
-            outputs: vec![1.0, 0.0, 0.0, 1.0],
+            outputs: Vec::new(),
             feed: vec![0.5 / EFFORT],
         }),
         names: ["input", "position", "velocity"].map(str::to_owned).into(),

@@ -143,11 +143,6 @@ static const float safety_filter_roll_b[2] = {
     0.00125f, 0.05f,
 };
 
-/* Outputs of the roll-out. */
-static const float safety_filter_outputs[4] = {
-    1.0f, 0.0f, 0.0f, 1.0f,
-};
-
 /* Inverse of the weight of the inputs. */
 static const float safety_filter_feed[1] = {
     0.005f,
@@ -166,8 +161,8 @@ static const float safety_filter_b[2] = {
 static const dst_controller safety_filter = {
     1, 2, 4, 10, 27, 3, /* inputs, parameters, blocks, capacity, rows, kinds */
     safety_filter_gram, safety_filter_scale, NULL, NULL,
-    1e-6f, /* tolerance */
-    safety_filter_lower, safety_filter_upper, NULL, safety_filter_roll_a, safety_filter_roll_b, NULL, safety_filter_outputs, safety_filter_feed,
+    0.0f, /* tolerance */
+    safety_filter_lower, safety_filter_upper, NULL, safety_filter_roll_a, safety_filter_roll_b, NULL, NULL, safety_filter_feed,
 };
 
 #endif

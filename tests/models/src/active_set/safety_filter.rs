@@ -49,13 +49,13 @@ pub static CONTROLLER: Controller<'static, f32> = Controller {
         scale: &SCALE,
         caps: &[],
         lifts: &[],
-        tolerance: 1e-6,
+        tolerance: 0.0,
     },
     response: Response::RollOut(RollOut {
         a: &ROLL_A,
         b: &ROLL_B,
         feedback: &[],
-        outputs: &OUTPUTS,
+        outputs: &[],
         feed: &FEED,
     }),
     lower: &LOWER,
@@ -190,12 +190,6 @@ static ROLL_A: [f32; 4] = [
 #[rustfmt::skip]
 static ROLL_B: [f32; 2] = [
     0.00125, 0.05,
-];
-
-/// Outputs of the roll-out.
-#[rustfmt::skip]
-static OUTPUTS: [f32; 4] = [
-    1.0, 0.0, 0.0, 1.0,
 ];
 
 /// Inverse of the weight of the inputs.

@@ -1,0 +1,231 @@
+//! Ascent of the dual: violated rows enter, and rows whose multiplier reaches its limit leave.
+
+use super::Search;
+use super::independence::SUSPECT;
+use crate::qp::active_rows::Entry;
+use crate::qp::active_set::{Status, Work};
+use crate::scalar::Scalar;
+use crate::slices::cells;
+
+/// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
+const PROOF: f64 = 1.0;
+
+/// Row that limits a step.
+#[derive(Clone, Copy)]
+struct Block {
+    place: usize,
+    saturates: bool,
+}
+
+impl<S: Scalar> Search<'_, '_, '_, '_, S> {
+    /// Adds violated rows until there is none: the worst of the candidates, or the worst of all rows if no candidate is violated.
+    /// An error is a status that a factor built anew might change.
+    pub(super) fn ascend(&mut self) -> Result<Status, Status> {
+        loop {
+            let (norm, square) = self.sizes();
+            // As many steps are a sign that rounding decides.
+            if self.steps >= 2 * self.work.bounds.len() {
+                self.tolerance = self.coarse;
+            }
+            self.narrow = S::from_f64(SUSPECT) * norm * norm > square;
+            self.noise = self.tolerance * norm;
+            self.norm = norm;
+            self.worst.found = false;
+            self.worst.finite = true;
+            if self.known > 0 {
+                self.price_candidates();
+            }
+            if !self.worst.found && self.worst.finite {
+                self.evaluate();
+                self.price();
+            }
+            if !(self.worst.finite && norm.is_finite()) {
+                self.discard();
+                return Ok(Status::Late);
+            }
+            if !self.worst.found {
+                let solved = self.solved();
+                return if self.fresh || self.accurate {
+                    Ok(solved)
+                } else {
+                    Err(solved)
+                };
+            }
+            // A row that is added takes a step at least.
+            let end = if self.steps >= self.budget || self.free >= self.work.bounds.len() {
+                Some(Ok(Status::Late))
+            } else {
+                self.enter();
+                self.stale = true;
+                self.climb()
+            };
+            if let Some(status) = end {
+                if self.stale {
+                    self.evaluate();
+                }
+                return status;
+            }
+        }
+    }
+
+    /// Solved, or softened.
+    fn solved(&self) -> Status {
+        let lifted = |&entry: &u16| self.constants.is_lifted(Entry(entry).row());
+        let softened = self.saturated > 0 || self.set.free.iter().take(self.free).any(lifted);
+        if softened {
+            Status::Softened
+        } else {
+            Status::Solved
+        }
+    }
+
+    /// Σ|λ_i|√W_ii, the size of what is summed, and ‖u − u⁰‖_P² = λᵀ(s⁰ − s), without saturated rows: the rows of the set are at
+    /// their bounds.
+    fn sizes(&self) -> (S, S) {
+        let m = self.constants.scale.len();
+        let (mut norm, mut square) = (S::ZERO, S::ZERO);
+        let known = self.work.multipliers.iter().zip(self.work.bounds.iter());
+        let known = self.set.free.iter().zip(known);
+        for (&entry, (&value, &bound)) in known.take(self.free) {
+            let row = Entry(entry).row();
+            let at = |values: &[S], i: usize| values.get(i).copied().unwrap_or_default();
+            let diagonal = at(self.constants.gram, row * (m + 1));
+            norm += value.abs() * diagonal * at(self.constants.scale, row);
+            square += value * (at(self.work.start, row) - bound);
+        }
+        (norm, square)
+    }
+
+    /// Puts the worst row at the end of the set, with the multiplier that it has now.
+    fn enter(&mut self) {
+        let worst = self.worst;
+        let mut multiplier = S::ZERO;
+        if let Some(place) = worst.returning {
+            multiplier = worst.entry.outward(self.constants.cap(worst.entry.row()));
+            self.move_saturated(place, S::ONE);
+            super::close_gap(cells(self.set.saturated), place, self.saturated);
+            self.saturated -= 1;
+            self.substitute(0);
+        } else {
+            self.forget_worst();
+        }
+        let place = self.free;
+        let marked = self.marked(worst.entry);
+        if let (Some(entry), Some(to), Some(bound)) = (
+            self.set.free.get_mut(place),
+            self.work.multipliers.get_mut(place),
+            self.work.bounds.get_mut(place),
+        ) {
+            *entry = marked.0;
+            *to = multiplier;
+            *bound = worst.bound;
+            self.free += 1;
+        }
+    }
+
+    /// Solves with the new row, the last of the set; rows that block the way leave.
+    fn climb(&mut self) -> Option<Result<Status, Status>> {
+        loop {
+            let last = self.free - 1;
+            let singular = self.factored < self.free && !self.append();
+            if singular {
+                self.steps += 1;
+                let upward = self.worst.returning.is_none() == self.worst.entry.is_upper();
+                self.null_direction(last, upward);
+            } else {
+                self.solve();
+            }
+            let (block, length) = self.limiting_row(singular);
+            let Some(block) = block else {
+                if singular {
+                    return self.no_way();
+                }
+                self.arrive();
+                return None;
+            };
+            self.walk(length, singular);
+            if block.saturates {
+                if !self.saturate(block.place) {
+                    return Some(Ok(Status::Late));
+                }
+            } else {
+                self.take_out(block.place);
+            }
+            if block.place == last {
+                // The new row itself has left: at its cap, or without a multiplier.
+                return None;
+            }
+            if self.steps >= self.budget {
+                return Some(Ok(Status::Late));
+            }
+        }
+    }
+
+    /// First row whose multiplier reaches its limit on the way to `target`, or in its direction, and the length of the step.
+    fn limiting_row(&self, direction: bool) -> (Option<Block>, S) {
+        // num/den is the shortest step so far; products instead of quotients, because a division takes 14 cycles.
+        let (mut num, mut den) = (S::ONE, S::ONE);
+        let mut block = None;
+        let soft = !self.constants.caps.is_empty();
+        let known = self.work.target.iter().zip(self.work.multipliers.iter());
+        let known = self.set.free.iter().zip(known).take(self.free);
+        for (place, (&entry, (&target, &value))) in known.enumerate() {
+            let entry = Entry(entry);
+            let (target, value) = (entry.outward(target), entry.outward(value));
+            let (way, saturates) = if target < S::ZERO && !entry.is_fixed() {
+                (value, false)
+            } else if soft && target > S::ZERO {
+                let cap = self.constants.cap(entry.row());
+                if cap >= S::MAX || !(direction || target > cap) {
+                    continue;
+                }
+                (cap - value, true)
+            } else {
+                continue;
+            };
+            let speed = if direction { target } else { target - value }.abs();
+            let way = way.max(S::ZERO);
+            if way * den < num * speed || (direction && block.is_none()) {
+                (num, den) = (way, speed);
+                block = Some(Block { place, saturates });
+            }
+        }
+        (block, num / den)
+    }
+
+    /// Moves λ by this part of the way to `target`, or this far in its direction.
+    fn walk(&mut self, length: S, direction: bool) {
+        let Work {
+            target,
+            multipliers,
+            ..
+        } = &mut *self.work;
+        for (value, &target) in multipliers.iter_mut().zip(target.iter()).take(self.free) {
+            let way = if direction { target } else { target - *value };
+            *value += length * way;
+        }
+        self.operations += self.free;
+    }
+
+    /// Nothing blocks the null direction. That proves that there is no solution, unless the violation may be rounding, or the new
+    /// row is only nearly dependent and a distant point satisfies it.
+    fn no_way(&mut self) -> Option<Result<Status, Status>> {
+        self.free -= 1;
+        if self.tolerance < self.coarse {
+            self.tolerance = self.coarse;
+            return None;
+        }
+        let (_, square) = self.sizes();
+        let m = self.constants.scale.len();
+        let diagonal = self.constants.gram.get(self.worst.entry.row() * (m + 1));
+        let diagonal = diagonal.copied().unwrap_or_default();
+        let least = S::from_f64(PROOF * PROOF) * self.pivot;
+        let amount = self.worst.amount;
+        let status = if amount * amount * diagonal > least * square {
+            Status::Infeasible
+        } else {
+            Status::Late
+        };
+        Some(if self.fresh { Ok(status) } else { Err(status) })
+    }
+}

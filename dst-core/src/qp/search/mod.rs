@@ -1,0 +1,369 @@
+//! Solve in progress: which row enters the set, which leaves, and how far the multipliers move.
+//!
+//! [`pricing`] finds the row that enters, [`independence`] appends it to the factor, [`ascent`] moves the multipliers.
+
+mod ascent;
+mod independence;
+mod pricing;
+
+use core::cell::Cell;
+use core::mem::swap;
+
+use super::active_rows::{ActiveRows, Entry, retain};
+use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
+use super::factor;
+use crate::scalar::Scalar;
+use crate::slices::{add_scaled, cells, less, split, split_mut};
+use pricing::{CANDIDATES, Worst};
+
+/// Violation that counts as zero, relative to the terms of the row, in machine epsilons.
+const FINE: f64 = 1.0;
+/// The same where rounding decides.
+const COARSE: f64 = 8.0;
+
+/// Writes Wy of a direction y over the rows of these entries, and returns yᵀWy, by a way that does not cancel: a sum of squares.
+pub(super) type Curvature<'s, S> = &'s dyn Fn(&[u16], &[S], &mut [S]) -> S;
+
+/// Solve in progress.
+struct Search<'s, 'm, 'w, 'a, S> {
+    constants: &'s ActiveSet<'a, S>,
+    work: &'s mut Work<'m, S>,
+    set: &'s mut ActiveRows<'w>,
+    bounds: Bounds<'s, S>,
+    /// Rows of the set that have a multiplier between their limits.
+    free: usize,
+    saturated: usize,
+    /// Rows of the set that are part of the factor.
+    factored: usize,
+    /// True if no row was taken out of the factor since it was built.
+    fresh: bool,
+    /// True if s is s⁰, and was not copied.
+    plain: bool,
+    /// True if s is not that of the multipliers.
+    stale: bool,
+    /// True if the rows of the set were at their bounds, to rounding.
+    accurate: bool,
+    tolerance: S,
+    /// Tolerance where rounding decides.
+    coarse: S,
+    /// True if the multipliers cancel each other: the rows of the set are nearly dependent.
+    narrow: bool,
+    /// Pivot of the last row that was found dependent, at least the rounding of it.
+    pivot: S,
+    curvature: Option<Curvature<'s, S>>,
+    /// Size of what is summed in Wλ, in units of 1/scale.
+    norm: S,
+    /// Violation that the rounding of Wλ explains, likewise.
+    noise: S,
+    worst: Worst<S>,
+    /// Violated rows that are not in the set.
+    candidates: [u16; CANDIDATES],
+    /// Number of candidates.
+    known: usize,
+    /// True if candidates are kept. A pass over all rows finds a better row; with vector instructions it costs little.
+    priced: bool,
+    steps: usize,
+    operations: usize,
+    budget: usize,
+}
+
+impl<S: Scalar> ActiveSet<'_, S> {
+    /// Solves from s⁰ in `work.start` and the set of the last solve, whose rows move up by `shift`. Afterwards `work.rows` is s.
+    /// `curvature` resolves pivots that W alone cannot tell from zero.
+    pub(crate) fn solve(
+        &self,
+        work: &mut Work<'_, S>,
+        set: &mut ActiveRows<'_>,
+        shift: usize,
+        bounds: Bounds<'_, S>,
+        budget: usize,
+        curvature: Option<Curvature<'_, S>>,
+    ) -> Outcome {
+        let (free, saturated) = set.counts();
+        let coarse = self.tolerance.max(S::from_f64(COARSE) * S::EPSILON);
+        let fine = self.tolerance.max(S::from_f64(FINE) * S::EPSILON);
+        let priced = curvature.is_none();
+        let mut search = Search {
+            constants: self,
+            work,
+            set,
+            bounds,
+            free,
+            saturated: if self.caps.is_empty() { 0 } else { saturated },
+            factored: 0,
+            fresh: true,
+            plain: true,
+            stale: true,
+            accurate: true,
+            // A program with a curvature is refined afterwards.
+            tolerance: if priced { fine } else { coarse },
+            coarse,
+            narrow: false,
+            pivot: S::ZERO,
+            curvature,
+            norm: S::ZERO,
+            noise: S::ZERO,
+            worst: Worst::default(),
+            candidates: [0; CANDIDATES],
+            known: 0,
+            priced,
+            steps: 0,
+            operations: 0,
+            budget,
+        };
+        let status = search.run(shift);
+        let outcome = Outcome {
+            status,
+            steps: search.steps,
+            operations: search.operations,
+        };
+        let (free, saturated, plain) = (search.free, search.saturated, search.plain);
+        set.set_counts(free, saturated);
+        if plain {
+            swap(&mut work.start, &mut work.rows);
+        }
+        outcome
+    }
+}
+
+impl<S: Scalar> Search<'_, '_, '_, '_, S> {
+    fn run(&mut self, shift: usize) -> Status {
+        let pairs = self.bounds.lower.iter().zip(self.bounds.upper);
+        // Written so that a NaN is empty, too.
+        if !pairs.clone().all(|(l, u)| l <= u) {
+            // Nothing has been moved into s⁰ yet.
+            self.saturated = 0;
+            self.discard();
+            return Status::Infeasible;
+        }
+        self.begin(shift);
+        if self.free + self.saturated == 0 {
+            self.scan(true);
+            if !self.worst.finite {
+                self.discard();
+                return Status::Late;
+            }
+            if self.free == 0 && !self.worst.found {
+                return Status::Solved;
+            }
+        }
+        let mut repaired = false;
+        loop {
+            if !self.restore() {
+                self.discard();
+                return Status::Late;
+            }
+            match self.ascend() {
+                Ok(status) => return status,
+                // Updates have made the factor inaccurate: build it again, once.
+                Err(status) if repaired || self.fresh => return status,
+                Err(_) => repaired = true,
+            }
+            self.factored = 0;
+            self.fresh = true;
+        }
+    }
+
+    /// Forgets the set; s is then s⁰.
+    fn discard(&mut self) {
+        for place in 0..self.saturated {
+            self.move_saturated(place, S::ONE);
+        }
+        self.saturated = 0;
+        self.free = 0;
+        self.factored = 0;
+        self.plain = true;
+    }
+
+    /// s
+    fn rows(&self) -> &[S] {
+        if self.plain {
+            self.work.start
+        } else {
+            self.work.rows
+        }
+    }
+
+    #[inline(always)]
+    fn entry(&self, place: usize) -> Entry {
+        Entry(self.set.free.get(place).copied().unwrap_or_default())
+    }
+
+    fn bound(&self, entry: Entry) -> S {
+        let (lower, upper) = self.bounds.of(entry.row());
+        if entry.is_upper() { upper } else { lower }
+    }
+
+    /// The entry with the mark of an equation, if it is one.
+    fn marked(&self, entry: Entry) -> Entry {
+        let (lower, upper) = self.bounds.of(entry.row());
+        Entry::new(entry.row(), entry.is_upper(), lower == upper)
+    }
+
+    /// Moves the rows of the last set up, and keeps those that have a bound.
+    fn begin(&mut self, shift: usize) {
+        let bounds = self.bounds;
+        let m = self.constants.scale.len();
+        let mut kept = 0;
+        let noted = cells(self.work.bounds);
+        let mut renewed = |entry: Entry| {
+            let row = entry.row().checked_sub(shift)?;
+            let (lower, upper) = bounds.of(row);
+            let bound = if entry.is_upper() { upper } else { lower };
+            if row >= m || !(bound.abs() < S::MAX) {
+                return None;
+            }
+            if let Some(to) = noted.get(kept) {
+                to.set(bound);
+            }
+            kept += 1;
+            Some(Entry::new(row, entry.is_upper(), lower == upper))
+        };
+        self.free = retain(self.set.free, self.free, &mut renewed);
+        if self.saturated > 0 {
+            self.saturated = retain(self.set.saturated, self.saturated, renewed);
+            for place in 0..self.saturated {
+                self.move_saturated(place, -S::ONE);
+            }
+        }
+    }
+
+    /// Adds the part of a saturated row to s⁰, or takes it out (−1).
+    fn move_saturated(&mut self, place: usize, sign: S) {
+        let entry = Entry(self.set.saturated.get(place).copied().unwrap_or_default());
+        let multiplier = entry.outward(self.constants.cap(entry.row())) * sign;
+        let m = self.constants.scale.len();
+        let (_, rest) = split(self.constants.gram, entry.row() * m);
+        add_scaled(self.work.start, multiplier, split(rest, m).0);
+        self.operations += m;
+    }
+
+    /// L⁻¹(s⁰ − b), from this row on.
+    fn substitute(&mut self, first: usize) {
+        for k in first..self.factored {
+            let row = self.entry(k).row();
+            let start = self.work.start.get(row).copied().unwrap_or_default();
+            let bound = self.work.bounds.get(k).copied().unwrap_or_default();
+            let (done, rest) = split_mut(self.work.forward, k);
+            if let Some(to) = rest.first_mut() {
+                *to = less(start - bound, factor::row(self.work.packed, k), done);
+            }
+            self.operations += k;
+        }
+    }
+
+    /// Multipliers of the rows of the factor, to `target`.
+    fn solve(&mut self) {
+        let n = self.factored;
+        let Work {
+            packed,
+            inverse,
+            forward,
+            target,
+            ..
+        } = &mut *self.work;
+        let known = forward.iter().zip(inverse.iter());
+        for (to, (&y, &inverse)) in target.iter_mut().zip(known).take(n) {
+            *to = y * inverse;
+        }
+        factor::back(packed, target, n);
+        self.operations += n * (n + 1) / 2;
+        self.steps += 1;
+    }
+
+    /// The multipliers are those of `target`.
+    fn arrive(&mut self) {
+        let Work {
+            target,
+            multipliers,
+            ..
+        } = &mut *self.work;
+        swap(target, multipliers);
+    }
+
+    /// Takes row `place` out of the set and, if it is part of it, out of the factor.
+    fn take_out(&mut self, place: usize) {
+        if place < self.factored {
+            let n = self.factored;
+            let work = &mut *self.work;
+            factor::remove(
+                work.packed,
+                work.inverse,
+                place,
+                n,
+                work.target,
+                work.forward,
+            );
+            self.operations += (n - place) * (n - place + 1);
+            self.factored -= 1;
+            self.fresh = self.fresh && place == self.factored;
+        }
+        close_gap(cells(self.set.free), place, self.free);
+        close_gap(cells(self.work.multipliers), place, self.free);
+        close_gap(cells(self.work.bounds), place, self.free);
+        self.free -= 1;
+        self.substitute(place);
+    }
+
+    /// Moves a row of the set to the saturated ones. False if there is no room.
+    fn saturate(&mut self, place: usize) -> bool {
+        let entry = self.entry(place);
+        let Some(to) = self.set.saturated.get_mut(self.saturated) else {
+            return false;
+        };
+        *to = entry.0;
+        self.saturated += 1;
+        self.take_out(place);
+        self.move_saturated(self.saturated - 1, -S::ONE);
+        self.substitute(0);
+        true
+    }
+
+    /// Makes the set dual feasible: factors it without dependent rows, and takes rows out whose multiplier has the wrong sign.
+    /// False if the deadline came first.
+    fn restore(&mut self) -> bool {
+        while self.free > 0 {
+            if self.steps >= self.budget {
+                return false;
+            }
+            while self.factored < self.free {
+                if !self.append() {
+                    self.take_out(self.factored);
+                }
+            }
+            self.solve();
+            let mut changed = false;
+            for place in (0..self.free).rev() {
+                let entry = self.entry(place);
+                let value = self.work.target.get(place).copied().unwrap_or_default();
+                let value = entry.outward(value);
+                if value < S::ZERO && !entry.is_fixed() {
+                    // The factor of the rows before stays valid: cheaper than an update for each of them.
+                    self.factored = self.factored.min(place);
+                    self.take_out(place);
+                    changed = true;
+                } else if value > self.constants.cap(entry.row()) {
+                    self.factored = self.factored.min(place);
+                    if !self.saturate(place) {
+                        return false;
+                    }
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        self.arrive();
+        true
+    }
+}
+
+/// Takes one of the first `count` values out; those behind it move up.
+fn close_gap<T: Copy>(values: &[Cell<T>], place: usize, count: usize) {
+    let (_, values) = split(values, place);
+    let moved = count.saturating_sub(place + 1);
+    for (to, from) in values.iter().zip(values.iter().skip(1)).take(moved) {
+        to.set(from.get());
+    }
+}
