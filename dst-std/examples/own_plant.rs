@@ -2,6 +2,12 @@
 //!
 //! The force is bounded, and the position of the cart too. On a microcontroller the same controller is a file of constants:
 //! `dst control export --model pendulum.json` writes it, with a certificate of its worst tick. In C: `tests/c/own_controller.c`.
+//!
+//! Prints:
+//! ```text
+//! after 5 s: cart 0.0000 m and pole 0.0001 rad off
+//! at most 4 steps per tick; cart within 0.481 m, bound softened 0 times
+//! ```
 
 use dst_core::mpc::Tick;
 use dst_core::qp::Status;
@@ -46,7 +52,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         x = plant(&model, &x, tick.inputs()[0]);
         farthest = farthest.max(x[0].abs());
     }
-    println!("after 5 s: cart {:.4} m, pole {:.4} rad", x[0], x[2]);
+    let (cart, pole) = (x[0].abs(), x[2].abs());
+    println!("after 5 s: cart {cart:.4} m and pole {pole:.4} rad off");
     println!(
         "at most {most} steps per tick; cart within {farthest:.3} m, bound softened {softened} times"
     );

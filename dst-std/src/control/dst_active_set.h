@@ -74,7 +74,7 @@ typedef struct {
 
 /* Loops over all rows, with few operations for each. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__)
-#define DST_SEARCH_UNROLL _Pragma("GCC unroll 4")
+#define DST_SEARCH_UNROLL _Pragma("GCC unroll 9")
 #else
 #define DST_SEARCH_UNROLL
 #endif
@@ -761,11 +761,13 @@ static inline dst_controller_status dst_search_run(const dst_controller *c, dst_
             dst_search_discard(c, s);
             return DST_CONTROLLER_INFEASIBLE;
         }
-    /* The bounds of saturated rows are not needed. */
-    s->saturates = dst_search_shift(c, s, s->saturated, dst_search_saturates(c, s), s->bounds);
+    if (dst_search_saturates(c, s) > 0) {
+        /* The bounds of saturated rows are not needed. */
+        s->saturates = dst_search_shift(c, s, s->saturated, s->saturates, s->bounds);
+        for (int place = 0; place < s->saturates; place++)
+            dst_search_move(c, s, place, -1);
+    }
     s->frees = dst_search_shift(c, s, s->free, s->frees, s->bounds);
-    for (int place = 0; place < dst_search_saturates(c, s); place++)
-        dst_search_move(c, s, place, -1);
     if (s->frees + dst_search_saturates(c, s) == 0) {
         dst_search_scan(c, s, s->start, 1);
         if (s->entry == -2) {
@@ -852,6 +854,7 @@ static inline void dst_search_respond(const dst_controller *c, float *start, con
 static inline int dst_search_finite(const float *values, int count)
 {
     float sum = 0;
+    DST_SEARCH_UNROLL
     for (int i = 0; i < count; i++)
         sum += values[i] * 0;
     return sum == 0;
