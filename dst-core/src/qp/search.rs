@@ -43,6 +43,8 @@ struct Search<'s, 'm, 'w, 'a, S> {
     /// True if s is not that of the multipliers.
     stale: bool,
     tolerance: S,
+    /// ‖u − u⁰‖_P² before the last row was added.
+    square: S,
     /// True if the multipliers cancel each other: the rows of the set are nearly dependent.
     narrow: bool,
     /// Pivot of the last row that was found dependent, at least the rounding of it.
@@ -103,6 +105,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
             plain: true,
             stale: true,
             tolerance: self.tolerance.max(S::from_f64(8.0) * S::EPSILON),
+            square: S::ZERO,
             narrow: false,
             pivot: S::ZERO,
             curvature,
@@ -469,6 +472,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         loop {
             let (norm, square) = self.sizes();
             self.noise = self.tolerance * norm;
+            self.square = square;
             self.narrow = S::from_f64(SUSPECT) * norm * norm > square;
             let mut worst = self.worst_candidate();
             if let Ok(None) = worst {
@@ -818,25 +822,16 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         self.operations += self.free;
     }
 
-    /// ‖u − u⁰‖_P² = λᵀ(s⁰ − s), without saturated rows: with s of the last pass if every step has one, else with the bounds.
-    fn distance(&self) -> S {
-        if self.priced {
-            return self.sizes().1;
-        }
-        let mut square = S::ZERO;
-        let known = self.set.free.iter().zip(self.work.multipliers.iter());
-        for (&entry, &value) in known.take(self.free) {
-            let at = |values: &[S]| values.get(Entry(entry).row()).copied().unwrap_or_default();
-            square += value * (at(self.work.start) - at(self.rows()));
-        }
-        square
-    }
-
     /// Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and
     /// a distant point satisfies it.
     fn no_way(&mut self, worst: Violation<S>) -> Result<Status, Status> {
         self.free -= 1;
-        let square = self.distance();
+        // Steps along null directions do not change u, but they may make the multipliers so large that λᵀ(s⁰ − b) is rounding.
+        let square = if self.priced {
+            self.sizes().1
+        } else {
+            self.square
+        };
         let m = self.constants.scale.len();
         let row = worst.entry.row();
         let diagonal = self
