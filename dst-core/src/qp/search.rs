@@ -1,5 +1,7 @@
 //! Solve in progress: which row enters the set, which leaves, and how far the multipliers move.
 
+mod dependence;
+
 use core::cell::Cell;
 
 use super::active_rows::{ActiveRows, Entry, retain};
@@ -12,8 +14,6 @@ use crate::slices::{add_scaled, cells, combine, copy, less, pieces, split, split
 const SINGULAR: f64 = 16.0;
 /// Rounding of a pivot that is usual, relative to the largest that is possible.
 const TYPICAL: f64 = 0.0625;
-/// Pivot that counts as zero if it was computed as a sum of squares, in units of the square of its rounding.
-const RESOLVED: f64 = 65536.0;
 /// Pivot that may be rounding, relative to W_jj.
 const SUSPECT: f64 = 1e-2;
 /// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
@@ -298,36 +298,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             self.pivot = pivot.abs().max(S::from_f64(TYPICAL) * noise);
             return false;
         };
-        // y has the errors of the factor; what they leave of Wy shows how to mend it. Then yᵀWy is a sum of squares of numbers that
-        // are exact to ε·sum.
-        let (entries, _) = split(self.set.free, k + 1);
-        let work = &mut *self.work;
-        curvature(entries, work.target, work.forward);
-        for i in 0..k {
-            let (done, rest) = split_mut(work.forward, i);
-            if let Some(to) = rest.first_mut() {
-                *to = less(*to, factor::row(work.packed, i), done);
-            }
-        }
-        for (to, &inverse) in work.forward.iter_mut().zip(work.inverse.iter()).take(k) {
-            *to *= inverse;
-        }
-        factor::back(work.packed, work.forward, k);
-        for (y, &error) in work.target.iter_mut().zip(work.forward.iter()).take(k) {
-            *y -= error;
-        }
-        let pivot = curvature(entries, work.target, work.forward);
-        self.operations += 2 * k * k;
-        self.substitute(0);
-        let noise = S::EPSILON * noise;
-        self.pivot = pivot.max(noise);
-        if pivot <= S::from_f64(RESOLVED) * noise {
-            return false;
-        }
-        if let Some(inverse) = self.work.inverse.get_mut(k) {
-            *inverse = S::ONE / pivot;
-        }
-        self.accept(k)
+        self.resolve(k, noise, curvature)
     }
 
     /// Makes row k part of the factor.
@@ -731,7 +702,12 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             if singular {
                 self.steps += 1;
                 let upward = worst.returning.is_none() == worst.entry.is_upper();
-                self.null_direction(last, upward);
+                if self.curvature.is_none() {
+                    self.null_direction(last, upward);
+                } else if self.proves(upward) {
+                    self.free = last;
+                    return Some(Ok(Status::Infeasible));
+                }
             } else {
                 self.solve();
             }
@@ -823,15 +799,10 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     }
 
     /// Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and
-    /// a distant point satisfies it.
+    /// a distant point satisfies it. With `curvature` the direction was tested already, and is no proof.
     fn no_way(&mut self, worst: Violation<S>) -> Result<Status, Status> {
         self.free -= 1;
-        // Steps along null directions do not change u, but they may make the multipliers so large that λᵀ(s⁰ − b) is rounding.
-        let square = if self.priced {
-            self.sizes().1
-        } else {
-            self.square
-        };
+        let (_, square) = self.sizes();
         let m = self.constants.scale.len();
         let row = worst.entry.row();
         let diagonal = self
@@ -841,7 +812,8 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             .copied()
             .unwrap_or_default();
         let least = S::from_f64(PROOF * PROOF) * self.pivot;
-        let status = if worst.amount * worst.amount * diagonal > least * square {
+        let proven = worst.amount * worst.amount * diagonal > least * square;
+        let status = if proven && self.curvature.is_none() {
             Status::Infeasible
         } else {
             Status::Late

@@ -21,3 +21,11 @@ fn multipliers_that_grow_along_a_null_direction_hide_no_contradiction() {
         assert_eq!(status, Status::Infeasible, "seed {seed}");
     }
 }
+
+/// With as many rows in the set as variables, the next row depends on them. A null direction that is corrected only once leaves a
+/// pivot that looks positive, and multipliers of 1e24.
+#[test]
+fn a_null_direction_is_corrected_until_it_settles() {
+    let status = status::<f64>(23_892, Precision::Double);
+    assert_eq!(status, Status::Infeasible);
+}
