@@ -1,5 +1,6 @@
 //! Solve in progress: which row enters the set, which leaves, and how far the multipliers move.
 
+mod continuation;
 mod dependence;
 
 use core::cell::Cell;
@@ -92,8 +93,27 @@ impl<S: Scalar> ActiveSet<'_, S> {
         budget: usize,
         curvature: Option<Curvature<'_, S>>,
     ) -> Outcome {
+        let mut search = self.search(work, set, bounds, budget, curvature);
+        let status = search.run();
+        let plain = search.plain;
+        let outcome = search.end(status);
+        if plain {
+            core::mem::swap(&mut work.start, &mut work.rows);
+        }
+        outcome
+    }
+
+    /// Search with the set as it is, and no factor.
+    fn search<'s, 'm, 'w>(
+        &'s self,
+        work: &'s mut Work<'m, S>,
+        set: &'s mut ActiveRows<'w>,
+        bounds: Bounds<'s, S>,
+        budget: usize,
+        curvature: Option<Curvature<'s, S>>,
+    ) -> Search<'s, 'm, 'w, 's, S> {
         let (free, saturated) = set.counts();
-        let mut search = Search {
+        Search {
             constants: self,
             work,
             set,
@@ -116,19 +136,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
             steps: 0,
             operations: 0,
             budget,
-        };
-        let status = search.run();
-        let outcome = Outcome {
-            status,
-            steps: search.steps,
-            operations: search.operations,
-        };
-        let (free, saturated, plain) = (search.free, search.saturated, search.plain);
-        set.set_counts(free, saturated);
-        if plain {
-            core::mem::swap(&mut work.start, &mut work.rows);
         }
-        outcome
     }
 }
 
@@ -145,6 +153,11 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         if !self.begin() {
             return Status::Solved;
         }
+        self.rounds()
+    }
+
+    /// Makes the set dual feasible and adds violated rows.
+    fn rounds(&mut self) -> Status {
         let mut repaired = false;
         loop {
             if !self.restore() {
@@ -159,6 +172,16 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             }
             self.factored = 0;
             self.fresh = true;
+        }
+    }
+
+    /// Stores the counts of the set.
+    fn end(self, status: Status) -> Outcome {
+        self.set.set_counts(self.free, self.saturated);
+        Outcome {
+            status,
+            steps: self.steps,
+            operations: self.operations,
         }
     }
 
@@ -182,6 +205,10 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     #[inline(always)]
     fn entry(&self, place: usize) -> Entry {
         Entry(self.set.free.get(place).copied().unwrap_or_default())
+    }
+
+    fn saturated_entry(&self, place: usize) -> Entry {
+        Entry(self.set.saturated.get(place).copied().unwrap_or_default())
     }
 
     /// Fills in the bounds of the last set. Without one, takes in the rows that are violated by more than their own bound. False
@@ -253,7 +280,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
 
     /// Adds the part of a saturated row to s⁰, or takes it out (−1).
     fn move_saturated(&mut self, place: usize, sign: S) {
-        let entry = Entry(self.set.saturated.get(place).copied().unwrap_or_default());
+        let entry = self.saturated_entry(place);
         let multiplier = entry.outward(self.constants.cap(entry.row())) * sign;
         let m = self.constants.scale.len();
         let (_, rest) = split(self.constants.gram, entry.row() * m);
@@ -714,7 +741,11 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let (block, length) = self.limiting_row(singular);
             let Some(block) = block else {
                 if singular {
-                    return Some(self.no_way(worst));
+                    return Some(if self.curvature.is_some() {
+                        self.give_way()
+                    } else {
+                        self.no_way(worst)
+                    });
                 }
                 let work = &mut *self.work;
                 copy(work.multipliers, split(work.target, self.free).0);
@@ -799,7 +830,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     }
 
     /// Nothing blocks the null direction. That proves that there is no solution, unless the new row is only nearly dependent and
-    /// a distant point satisfies it. With `curvature` the direction was tested already, and is no proof.
+    /// a distant point satisfies it.
     fn no_way(&mut self, worst: Violation<S>) -> Result<Status, Status> {
         self.free -= 1;
         let (_, square) = self.sizes();
@@ -812,8 +843,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             .copied()
             .unwrap_or_default();
         let least = S::from_f64(PROOF * PROOF) * self.pivot;
-        let proven = worst.amount * worst.amount * diagonal > least * square;
-        let status = if proven && self.curvature.is_none() {
+        let status = if worst.amount * worst.amount * diagonal > least * square {
             Status::Infeasible
         } else {
             Status::Late

@@ -8,6 +8,7 @@
 
 use super::{Curvature, Search};
 use crate::qp::active_rows::Entry;
+use crate::qp::active_set::Status;
 use crate::qp::factor;
 use crate::scalar::Scalar;
 use crate::slices::{less, split, split_mut};
@@ -97,5 +98,13 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         let gap = gap - S::from_f64(ROUNDING) * S::EPSILON * terms;
         let curvature = self.pivot + blocking * blocking;
         negligible && gap > S::ZERO && gap * gap > curvature * self.square
+    }
+
+    /// Nothing blocks the null direction, and it proves nothing: the violation of the new row is rounding. The set stays without
+    /// it, and the rows of u decide.
+    pub(super) fn give_way(&mut self) -> Result<Status, Status> {
+        self.free -= 1;
+        let status = self.settle();
+        if self.fresh { Ok(status) } else { Err(status) }
     }
 }
