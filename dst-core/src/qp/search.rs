@@ -26,8 +26,8 @@ pub(super) type Curvature<'s, S> = &'s dyn Fn(&[u16], &[S], &mut [S]) -> S;
 /// Violated rows that a pass over all rows remembers.
 const CANDIDATES: usize = 16;
 
-/// Solve in progress.
-struct Search<'s, 'm, 'w, 'a, S> {
+/// Solve in progress. `EXACT` if it has `curvature`; controllers are compiled without what belongs to it.
+struct Search<'s, 'm, 'w, 'a, S, const EXACT: bool> {
     constants: &'s ActiveSet<'a, S>,
     work: &'s mut Work<'m, S>,
     set: &'s mut ActiveRows<'w>,
@@ -85,6 +85,7 @@ struct Violation<S> {
 impl<S: Scalar> ActiveSet<'_, S> {
     /// Solves from s⁰ in `work.start` and the set of the last solve. Afterwards `work.rows` is s. `curvature` resolves pivots that W
     /// alone cannot tell from zero.
+    #[inline]
     pub(crate) fn solve(
         &self,
         work: &mut Work<'_, S>,
@@ -93,7 +94,22 @@ impl<S: Scalar> ActiveSet<'_, S> {
         budget: usize,
         curvature: Option<Curvature<'_, S>>,
     ) -> Outcome {
-        let mut search = self.search(work, set, bounds, budget, curvature);
+        if curvature.is_some() {
+            self.start::<true>(work, set, bounds, budget, curvature)
+        } else {
+            self.start::<false>(work, set, bounds, budget, None)
+        }
+    }
+
+    fn start<const EXACT: bool>(
+        &self,
+        work: &mut Work<'_, S>,
+        set: &mut ActiveRows<'_>,
+        bounds: Bounds<'_, S>,
+        budget: usize,
+        curvature: Option<Curvature<'_, S>>,
+    ) -> Outcome {
+        let mut search = self.search::<EXACT>(work, set, bounds, budget, curvature);
         let status = search.run();
         let plain = search.plain;
         let outcome = search.end(status);
@@ -104,14 +120,14 @@ impl<S: Scalar> ActiveSet<'_, S> {
     }
 
     /// Search with the set as it is, and no factor.
-    fn search<'s, 'm, 'w>(
+    fn search<'s, 'm, 'w, const EXACT: bool>(
         &'s self,
         work: &'s mut Work<'m, S>,
         set: &'s mut ActiveRows<'w>,
         bounds: Bounds<'s, S>,
         budget: usize,
         curvature: Option<Curvature<'s, S>>,
-    ) -> Search<'s, 'm, 'w, 's, S> {
+    ) -> Search<'s, 'm, 'w, 's, S, EXACT> {
         let (free, saturated) = set.counts();
         Search {
             constants: self,
@@ -140,7 +156,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
     }
 }
 
-impl<S: Scalar> Search<'_, '_, '_, '_, S> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     fn run(&mut self) -> Status {
         let pairs = self.bounds.lower.iter().zip(self.bounds.upper);
         // Written so that a NaN is empty, too.
@@ -321,7 +337,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         if pivot > least && pivot > singular {
             return self.accept(k);
         }
-        let Some(curvature) = self.curvature else {
+        let (true, Some(curvature)) = (EXACT, self.curvature) else {
             self.pivot = pivot.abs().max(S::from_f64(TYPICAL) * noise);
             return false;
         };
@@ -729,7 +745,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             if singular {
                 self.steps += 1;
                 let upward = worst.returning.is_none() == worst.entry.is_upper();
-                if self.curvature.is_none() {
+                if !EXACT {
                     self.null_direction(last, upward);
                 } else if self.proves(upward) {
                     self.free = last;
@@ -741,7 +757,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let (block, length) = self.limiting_row(singular);
             let Some(block) = block else {
                 if singular {
-                    return Some(if self.curvature.is_some() {
+                    return Some(if EXACT {
                         self.give_way()
                     } else {
                         self.no_way(worst)

@@ -29,7 +29,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
             // s⁰ and s were the same, and not copied.
             copy(work.start, work.rows);
         }
-        let mut search = self.search(work, set, bounds, budget, Some(curvature));
+        let mut search = self.search::<true>(work, set, bounds, budget, Some(curvature));
         search.factored = search.free;
         search.fresh = false;
         search.plain = false;
@@ -55,7 +55,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
         curvature: Curvature<'_, S>,
     ) {
         set.clear();
-        let mut search = self.search(work, set, bounds, budget, Some(curvature));
+        let mut search = self.search::<true>(work, set, bounds, budget, Some(curvature));
         search.priced = true;
         search.steps = outcome.steps;
         search.operations = outcome.operations;
@@ -68,7 +68,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
     }
 }
 
-impl<S: Scalar> Search<'_, '_, '_, '_, S> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     /// Changes the set so that the flaw is gone, and continues. False if the flaw stays.
     fn mend(&mut self, flaw: Flaw) -> (Status, bool) {
         (_, self.square) = self.sizes();

@@ -22,7 +22,7 @@ const ROUNDING: f64 = 8.0;
 /// Most corrections of a null direction.
 const CORRECTIONS: usize = 4;
 
-impl<S: Scalar> Search<'_, '_, '_, '_, S> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     /// Corrects the null direction of row k in `target`, and computes its pivot by a way that does not cancel. `noise` is the
     /// rounding of a pivot from W. True if the row is independent; it is then part of the factor.
     pub(super) fn resolve(&mut self, k: usize, noise: S, curvature: Curvature<'_, S>) -> bool {
