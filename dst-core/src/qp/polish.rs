@@ -74,7 +74,7 @@ impl<S: Scalar> Dense<'_, S> {
             let curvature = self.curvatures();
             let progress = self
                 .set
-                .resume(work, set, bounds, flaw, outcome, budget, &curvature);
+                .proceed(work, set, bounds, flaw, outcome, budget, &curvature);
             left = if progress { left - 1 } else { 0 };
             self.minimise(linear, memory.variables);
             self.apply(memory, outcome);

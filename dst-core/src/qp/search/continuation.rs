@@ -14,7 +14,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
         clippy::too_many_arguments,
         reason = "one caller; what a solve has, and the flaw"
     )]
-    pub(in crate::qp) fn resume(
+    pub(in crate::qp) fn proceed(
         &self,
         work: &mut Work<'_, S>,
         set: &mut ActiveRows<'_>,
