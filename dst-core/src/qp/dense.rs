@@ -12,9 +12,6 @@ use crate::error::{Argument, Error, exact, finite};
 use crate::scalar::Scalar;
 use crate::slices::{combine, copy, pieces, split, split_mut};
 
-/// Most passes of refinement.
-const PASSES: usize = 3;
-
 /// Prepared program.
 #[derive(Clone, Copy, Debug)]
 pub struct Dense<'a, S> {
@@ -33,9 +30,9 @@ pub struct Dense<'a, S> {
 /// Memory of a program between solves: numbers, and words for the set.
 #[derive(Debug)]
 pub struct DenseMemory<'m, S> {
-    work: Work<'m, S>,
-    set: ActiveRows<'m>,
-    variables: &'m mut [S],
+    pub(super) work: Work<'m, S>,
+    pub(super) set: ActiveRows<'m>,
+    pub(super) variables: &'m mut [S],
 }
 
 impl<'m, S: Scalar> DenseMemory<'m, S> {
@@ -262,13 +259,8 @@ impl<'a, S: Scalar> Dense<'a, S> {
             return Err(Error::Invalid(Argument::Bounds));
         }
         let w = &mut *memory.variables;
-        copy(w, linear);
-        factor::forward(self.factor, w);
-        for (w, &inverse) in w.iter_mut().zip(self.inverse) {
-            *w = -*w * inverse;
-        }
-        memory.work.start.fill(S::ZERO);
-        combine(memory.work.start, w, pieces(self.columns, m));
+        self.minimise(linear, w);
+        self.products(w, memory.work.start);
         // A finite q may still overflow; nothing of it reaches the set.
         finite(Argument::Model, w)?;
         finite(Argument::Model, memory.work.start)?;
@@ -283,50 +275,16 @@ impl<'a, S: Scalar> Dense<'a, S> {
                 operations: n * (n + m),
             });
         }
-        let curvature =
-            |entries: &[u16], y: &[S], product: &mut [S]| self.curvature(entries, y, product);
         let mut outcome = self.set.solve(
             &mut memory.work,
             &mut memory.set,
             0,
             bounds,
             budget,
-            Some(&curvature),
+            Some(&self.curvatures()),
         );
-        for (row, multiplier) in self.set.multipliers(&memory.work, &memory.set) {
-            self.pull(w, row, multiplier);
-            outcome.operations += n;
-        }
-        if outcome.status.is_solved() {
-            // s⁰ − Wλ cancels digits that w still has: the rows of the set are taken to their bounds by their products with w
-            // itself. The factor has the errors of W, so one pass is not always enough.
-            for _ in 0..PASSES {
-                let (free, settled) = self.set.correct(&mut memory.work, &memory.set, |row| {
-                    let columns = pieces(self.columns, m).zip(&*w);
-                    columns.fold(S::ZERO, |sum, (column, &w)| {
-                        sum + column.get(row).copied().unwrap_or_default() * w
-                    })
-                });
-                for (row, change) in self.set.corrections(&memory.work, &memory.set) {
-                    self.pull(w, row, change);
-                }
-                outcome.operations += free * (2 * n + free);
-                if settled {
-                    break;
-                }
-            }
-            outcome.operations += n * m;
-            memory.work.rows.fill(S::ZERO);
-            combine(memory.work.rows, w, pieces(self.columns, m));
-            let energy = w.iter().zip(self.inverse);
-            let energy = energy.fold(S::ZERO, |sum, (&w, &inverse)| sum + w * w / inverse);
-            if !self
-                .set
-                .is_consistent(&memory.work, &memory.set, bounds, energy)
-            {
-                outcome.status = Status::Late;
-            }
-        }
+        self.finish(memory, linear, bounds, budget, &mut outcome);
+        let w = &mut *memory.variables;
         factor::backward(self.factor, w);
         outcome.operations += n * (n + m);
         if !S::all_finite(w) {
@@ -341,12 +299,32 @@ impl<'a, S: Scalar> Dense<'a, S> {
 }
 
 impl<S: Scalar> Dense<'_, S> {
+    /// w = −D⁻¹L⁻¹q, the minimiser without rows.
+    pub(super) fn minimise(&self, linear: &[S], w: &mut [S]) {
+        copy(w, linear);
+        factor::forward(self.factor, w);
+        for (w, &inverse) in w.iter_mut().zip(self.inverse) {
+            *w = -*w * inverse;
+        }
+    }
+
     /// Takes bounded variables to their bounds exactly: rounding may leave them beyond.
     fn clip(&self, w: &mut [S], bounds: Bounds<'_, S>) {
         let limits = bounds.lower.iter().zip(bounds.upper);
         for (w, (&lower, &upper)) in w.iter_mut().zip(limits).take(self.boxed) {
             *w = clip(*w, lower, upper);
         }
+    }
+
+    /// s = M·w
+    pub(super) fn products(&self, w: &[S], s: &mut [S]) {
+        s.fill(S::ZERO);
+        combine(s, w, pieces(self.columns, self.set.scale.len()));
+    }
+
+    /// [`curvature`](Self::curvature) for the search.
+    pub(super) fn curvatures(&self) -> impl Fn(&[u16], &[S], &mut [S]) -> S + '_ {
+        |entries, y, product| self.curvature(entries, y, product)
     }
 
     /// Writes Wy and returns yᵀWy = Σ_k (Σ_i y_i·M_ik)²/D_k + Σ_i y_i²/ρ_i.
@@ -371,7 +349,7 @@ impl<S: Scalar> Dense<'_, S> {
     }
 
     /// w ← w − D⁻¹·M_rowᵀ·multiplier
-    fn pull(&self, w: &mut [S], row: usize, multiplier: S) {
+    pub(super) fn pull(&self, w: &mut [S], row: usize, multiplier: S) {
         let columns = pieces(self.columns, self.set.scale.len()).zip(self.inverse);
         for (w, (column, &inverse)) in w.iter_mut().zip(columns) {
             let entry = column.get(row).copied().unwrap_or_default();

@@ -36,6 +36,7 @@ mod kernels;
 mod knobs;
 #[cfg(feature = "libm")]
 mod momentum;
+mod polish;
 mod program;
 mod projection;
 mod refinement;

@@ -1,15 +1,46 @@
 //! Refinement of the multipliers of a solved program, by residuals that the caller computes from u.
 
 use super::active_rows::{ActiveRows, Entry};
-use super::active_set::{ActiveSet, Bounds, Work};
+use super::active_set::{ActiveSet, Bounds, Status, Work};
 use super::factor;
 use crate::scalar::Scalar;
 use crate::slices::{dot, split_mut};
 
-/// Violation of a solved program, in machine epsilons of ‖u‖_P, that shows a wrong set.
-const RESOLVED: f64 = 8.0;
-/// The same in f64, where there are digits to spare.
-const ENOUGH: f64 = 1e-13;
+/// Contradiction between a set and the rows of its u.
+#[derive(Clone, Copy)]
+pub(super) enum Flaw {
+    /// The multiplier of a free row has the wrong sign.
+    Inward(usize),
+    /// The multiplier of a free row is beyond its cap.
+    BeyondCap(usize),
+    /// A saturated row is within its bound.
+    Returning(usize),
+    /// A row outside the set is beyond its bound.
+    Violated(Entry),
+}
+
+/// Largest flaw so far.
+struct Worst<S> {
+    energy: S,
+    /// Square of its size, relative to ‖u‖_P; at first the limit.
+    square: S,
+    flaw: Option<Flaw>,
+}
+
+impl<S: Scalar> Worst<S> {
+    /// True if a violation of this amount is larger. Squares, because there is no root without `libm`.
+    fn exceeds(&self, amount: S, bound: S) -> bool {
+        // Written so that a NaN exceeds everything.
+        !(amount <= S::ZERO || amount * amount <= self.square * (self.energy + bound * bound))
+    }
+
+    fn consider(&mut self, amount: S, bound: S, flaw: Flaw) {
+        if self.exceeds(amount, bound) {
+            self.square = amount * amount / (self.energy + bound * bound);
+            self.flaw = Some(flaw);
+        }
+    }
+}
 
 impl<S: Scalar> ActiveSet<'_, S> {
     /// Solves W_AA·δ = a·u − λ/ρ − b and adds δ to the multipliers; `product` returns a·u of a row. Returns the number of rows,
@@ -58,63 +89,99 @@ impl<S: Scalar> ActiveSet<'_, S> {
         known.map(|(&entry, &change)| (Entry(entry).row(), change))
     }
 
-    /// True if `work.rows`, computed from u, shows no row outside the set beyond its bound, and no multiplier with a wrong sign.
-    /// The search itself cannot see what is smaller than the rounding of s⁰ − Wλ. `energy` is uᵀPu.
-    pub(crate) fn is_consistent(
+    /// Worst contradiction between the set and `work.rows`, computed from u: a multiplier with a wrong sign, else a row outside the
+    /// set beyond its bound. None if all are below `limit`, relative to ‖u‖_P. The search itself cannot see what is smaller than the
+    /// rounding of s⁰ − Wλ. `energy` is uᵀPu.
+    pub(super) fn flaw(
         &self,
         work: &Work<'_, S>,
         set: &ActiveRows<'_>,
         bounds: Bounds<'_, S>,
         energy: S,
-    ) -> bool {
-        let (free, saturated) = set.counts();
-        let free = set.free.iter().take(free);
-        let saturated = set.saturated.iter().take(saturated);
-        let limit = (S::from_f64(RESOLVED) * S::EPSILON).max(S::from_f64(ENOUGH));
-        let limit = limit.max(self.tolerance);
-        // In units of ‖u‖_P; squares, because there is no root without `libm`.
-        let is_small = |amount: S, bound: S| {
-            amount <= S::ZERO || amount * amount <= limit * limit * (energy + bound * bound)
-        };
+        limit: S,
+    ) -> Option<Flaw> {
         let at = |values: &[S], row: usize| values.get(row).copied().unwrap_or_default();
+        let (free, saturated) = set.counts();
+        let free = set.free.iter().take(free).map(|&e| Entry(e));
+        let saturated = set.saturated.iter().take(saturated).map(|&e| Entry(e));
+        let mut worst = Worst {
+            energy,
+            square: limit * limit,
+            flaw: None,
+        };
         let bound = |entry: Entry| {
             let (lower, upper) = bounds.of(entry.row());
-            if entry.is_upper() { upper } else { lower }
+            let bound = if entry.is_upper() { upper } else { lower };
+            bound * at(self.scale, entry.row())
         };
-        let pushing = free
-            .clone()
-            .zip(work.multipliers.iter())
-            .all(|(&entry, &value)| {
-                let entry = Entry(entry);
-                let (value, cap) = (entry.outward(value), self.cap(entry.row()));
-                let scale = at(self.scale, entry.row());
-                let wrong = if entry.is_fixed() {
-                    value - cap
-                } else {
-                    (-value).max(value - cap)
-                };
-                // A multiplier times √W_jj is a distance, like a violation divided by it.
-                is_small(wrong / scale, bound(entry) * scale)
-            });
-        let beyond = saturated.clone().all(|&entry| {
-            let entry = Entry(entry);
+        for (place, (entry, &value)) in free.clone().zip(work.multipliers.iter()).enumerate() {
+            let (value, cap) = (entry.outward(value), self.cap(entry.row()));
+            // A multiplier times √W_jj is a distance, like a violation divided by it.
+            let scale = at(self.scale, entry.row());
+            if !entry.is_fixed() {
+                worst.consider(-value / scale, bound(entry), Flaw::Inward(place));
+            }
+            worst.consider((value - cap) / scale, bound(entry), Flaw::BeyondCap(place));
+        }
+        for (place, entry) in saturated.clone().enumerate() {
             let scale = at(self.scale, entry.row());
             let shift = self.cap(entry.row()) * self.lift(entry.row());
-            let within = entry.outward(bound(entry) - at(work.rows, entry.row())) + shift;
-            is_small(within * scale, bound(entry) * scale)
-        });
-        let rows = work.rows.iter().zip(self.scale).enumerate();
-        let inside = |row: usize| {
-            free.clone()
-                .chain(saturated.clone())
-                .any(|&e| Entry(e).row() == row)
-        };
-        let mut others = rows.filter(|&(row, (&s, &scale))| {
+            let s = entry.outward(at(work.rows, entry.row()));
+            let within = entry.outward(bound(entry)) + (shift - s) * scale;
+            worst.consider(within, bound(entry), Flaw::Returning(place));
+        }
+        if worst.flaw.is_some() {
+            return worst.flaw;
+        }
+        for (row, (&s, &scale)) in work.rows.iter().zip(self.scale).enumerate() {
             let (lower, upper) = bounds.of(row);
-            let bound = if s > upper { upper } else { lower };
-            !is_small((s - upper).max(lower - s) * scale, bound * scale) && !inside(row)
-        });
-        pushing && beyond && others.next().is_none()
+            let above = s > upper;
+            let bound = if above { upper } else { lower };
+            let beyond = (s - upper).max(lower - s) * scale;
+            if worst.exceeds(beyond, bound * scale)
+                && !free
+                    .clone()
+                    .chain(saturated.clone())
+                    .any(|e| e.row() == row)
+            {
+                let flaw = Flaw::Violated(Entry::new(row, above, lower == upper));
+                worst.consider(beyond, bound * scale, flaw);
+            }
+        }
+        worst.flaw
+    }
+
+    /// Status of a solved program: softened if a row with a quadratic penalty has a multiplier, or a saturated row is beyond its
+    /// bound. A saturated row may also be at its bound exactly, to rounding.
+    pub(super) fn status(
+        &self,
+        work: &Work<'_, S>,
+        set: &ActiveRows<'_>,
+        bounds: Bounds<'_, S>,
+        energy: S,
+        limit: S,
+    ) -> Status {
+        let at = |values: &[S], row: usize| values.get(row).copied().unwrap_or_default();
+        let (free, saturated) = set.counts();
+        let limit = Worst {
+            energy,
+            square: limit * limit,
+            flaw: None,
+        };
+        let mut free = set.free.iter().take(free).map(|&e| Entry(e));
+        let mut saturated = set.saturated.iter().take(saturated).map(|&e| Entry(e));
+        let beyond = |entry: Entry| {
+            let (lower, upper) = bounds.of(entry.row());
+            let bound = if entry.is_upper() { upper } else { lower };
+            let scale = at(self.scale, entry.row());
+            let amount = entry.outward(at(work.rows, entry.row()) - bound) * scale;
+            limit.exceeds(amount, bound * scale)
+        };
+        if free.any(|entry| self.is_lifted(entry.row())) || saturated.any(beyond) {
+            Status::Softened
+        } else {
+            Status::Solved
+        }
     }
 
     /// 1/ρ of a row; 0 without a quadratic penalty.

@@ -112,6 +112,7 @@ typedef struct {
     float tolerance, noise; /* violation that counts as zero: relative, and what the multipliers add to it */
     float coarse;           /* tolerance where rounding decides */
     float norm;             /* size of what is summed in W lambda */
+    float square;           /* lambda'(s0 - s) before the last row was added */
     /* Worst violation. Its entry is -1 for none and -2 if s is not finite; `place` is that in the list of saturated rows, for one
      * that returns within its bound, or -1. */
     int entry, place;
@@ -654,11 +655,9 @@ static inline int dst_search_limiting_row(const dst_controller *c, const dst_sea
  * distant point satisfies it. */
 static inline dst_controller_status dst_search_no_way(const dst_controller *c, dst_search *s)
 {
-    float square;
     s->frees--;
-    dst_search_sizes(c, s, &square);
-    return s->amount * s->amount * c->gram[(s->entry >> 2) * (c->rows + 1)] > s->pivot * square ? DST_CONTROLLER_INFEASIBLE
-                                                                                                : DST_CONTROLLER_LATE;
+    return s->amount * s->amount * c->gram[(s->entry >> 2) * (c->rows + 1)] > s->pivot * s->square ? DST_CONTROLLER_INFEASIBLE
+                                                                                                   : DST_CONTROLLER_LATE;
 }
 
 /* Results of a climb and of an ascent that are no status. */
@@ -722,6 +721,7 @@ static inline int dst_search_ascend(const dst_controller *c, dst_search *s)
         s->narrow = 0.01f * norm * norm > square;
         s->noise = s->tolerance * norm;
         s->norm = norm;
+        s->square = square;
         s->entry = -1;
         if (s->candidates > 0)
             dst_search_worst_candidate(c, s);

@@ -17,7 +17,7 @@ struct Block {
     saturates: bool,
 }
 
-impl<S: Scalar> Search<'_, '_, '_, '_, S> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     /// Adds violated rows until there is none: the worst of the candidates, or the worst of all rows if no candidate is violated.
     /// An error is a status that a factor built anew might change.
     pub(super) fn ascend(&mut self) -> Result<Status, Status> {
@@ -30,6 +30,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             self.narrow = S::from_f64(SUSPECT) * norm * norm > square;
             self.noise = self.tolerance * norm;
             self.norm = norm;
+            self.square = square;
             self.worst.found = false;
             self.worst.finite = true;
             if self.known > 0 {
@@ -69,7 +70,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     }
 
     /// Solved, or softened.
-    fn solved(&self) -> Status {
+    pub(super) fn solved(&self) -> Status {
         let lifted = |&entry: &u16| self.constants.is_lifted(Entry(entry).row());
         let softened = self.saturated > 0 || self.set.free.iter().take(self.free).any(lifted);
         if softened {
@@ -81,7 +82,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
 
     /// Σ|λ_i|√W_ii, the size of what is summed, and ‖u − u⁰‖_P² = λᵀ(s⁰ − s), without saturated rows: the rows of the set are at
     /// their bounds.
-    fn sizes(&self) -> (S, S) {
+    pub(super) fn sizes(&self) -> (S, S) {
         let m = self.constants.scale.len();
         let (mut norm, mut square) = (S::ZERO, S::ZERO);
         let known = self.work.multipliers.iter().zip(self.work.bounds.iter());
@@ -97,7 +98,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     }
 
     /// Puts the worst row at the end of the set, with the multiplier that it has now.
-    fn enter(&mut self) {
+    pub(super) fn enter(&mut self) {
         let worst = self.worst;
         let mut multiplier = S::ZERO;
         if let Some(place) = worst.returning {
@@ -124,21 +125,30 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     }
 
     /// Solves with the new row, the last of the set; rows that block the way leave.
-    fn climb(&mut self) -> Option<Result<Status, Status>> {
+    pub(super) fn climb(&mut self) -> Option<Result<Status, Status>> {
         loop {
             let last = self.free - 1;
             let singular = self.factored < self.free && !self.append();
             if singular {
                 self.steps += 1;
                 let upward = self.worst.returning.is_none() == self.worst.entry.is_upper();
-                self.null_direction(last, upward);
+                if !EXACT {
+                    self.null_direction(last, upward);
+                } else if self.proves(upward) {
+                    self.free = last;
+                    return Some(Ok(Status::Infeasible));
+                }
             } else {
                 self.solve();
             }
             let (block, length) = self.limiting_row(singular);
             let Some(block) = block else {
                 if singular {
-                    return self.no_way();
+                    return if EXACT {
+                        Some(self.give_way())
+                    } else {
+                        self.no_way()
+                    };
                 }
                 self.arrive();
                 return None;
@@ -215,13 +225,12 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             self.tolerance = self.coarse;
             return None;
         }
-        let (_, square) = self.sizes();
         let m = self.constants.scale.len();
         let diagonal = self.constants.gram.get(self.worst.entry.row() * (m + 1));
         let diagonal = diagonal.copied().unwrap_or_default();
         let least = S::from_f64(PROOF * PROOF) * self.pivot;
         let amount = self.worst.amount;
-        let status = if amount * amount * diagonal > least * square {
+        let status = if amount * amount * diagonal > least * self.square {
             Status::Infeasible
         } else {
             Status::Late

@@ -5,18 +5,16 @@ use crate::qp::active_rows::Entry;
 use crate::qp::active_set::Work;
 use crate::qp::factor::{self, RightSide};
 use crate::scalar::Scalar;
-use crate::slices::{less, split, split_mut};
+use crate::slices::split;
 
 /// Pivot that counts as zero, relative to W_jj, in machine epsilons.
 const SINGULAR: f64 = 16.0;
 /// Rounding of a pivot that is usual, relative to the largest that is possible.
 const TYPICAL: f64 = 0.0625;
-/// Pivot that counts as zero if it was computed as a sum of squares, in units of the square of its rounding.
-const RESOLVED: f64 = 65536.0;
 /// Pivot that may be rounding, relative to W_jj.
 pub(super) const SUSPECT: f64 = 1e-2;
 
-impl<S: Scalar> Search<'_, '_, '_, '_, S> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     /// Appends the next row of the set to the factor. False if the row depends on those before.
     pub(super) fn append(&mut self) -> bool {
         let k = self.factored;
@@ -38,62 +36,28 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         self.operations += k * (k + 5) / 2;
         // A small pivot may be rounding. Written so that a NaN is judged, too.
         let clear = pivot > S::from_f64(SUSPECT) * diagonal && !self.narrow;
-        if clear || self.resolve(k, pivot, least) {
+        if clear {
             self.factored += 1;
-            return true;
         }
-        false
+        clear || self.judge(k, pivot, least)
     }
 
     /// Judges a pivot that may be rounding. Rounding of W changes it by up to ε·(Σ|y_i|√W_ii)², where y is the null direction. That
     /// may be much more than ε·W_kk: a short row that is a sum of long ones, or a set that is nearly dependent. y costs a
     /// substitution, so it is computed only if the pivot is small or the multipliers cancel each other.
     #[inline(never)]
-    fn resolve(&mut self, k: usize, pivot: S, least: S) -> bool {
+    fn judge(&mut self, k: usize, pivot: S, least: S) -> bool {
         let sum = self.null_norm(k);
         let noise = S::EPSILON * sum * sum;
         if pivot > least && pivot > S::from_f64(SINGULAR) * noise {
+            self.factored += 1;
             return true;
         }
-        let Some(curvature) = self.curvature else {
+        let (true, Some(curvature)) = (EXACT, self.curvature) else {
             self.pivot = pivot.abs().max(S::from_f64(TYPICAL) * noise);
             return false;
         };
-        // y has the errors of the factor; what they leave of Wy shows how to mend it. Then yᵀWy is a sum of squares of numbers that
-        // are exact to ε·sum.
-        let right = self.work.forward.get(k).copied().unwrap_or_default();
-        let (entries, _) = split(self.set.free, k + 1);
-        let work = &mut *self.work;
-        curvature(entries, work.target, work.forward);
-        for i in 0..k {
-            let (done, rest) = split_mut(work.forward, i);
-            if let Some(to) = rest.first_mut() {
-                *to = less(*to, factor::row(work.packed, i), done);
-            }
-        }
-        for (to, &inverse) in work.forward.iter_mut().zip(work.inverse.iter()).take(k) {
-            *to *= inverse;
-        }
-        factor::back(work.packed, work.forward, k);
-        for (y, &error) in work.target.iter_mut().zip(work.forward.iter()).take(k) {
-            *y -= error;
-        }
-        let pivot = curvature(entries, work.target, work.forward);
-        self.operations += 2 * k * k;
-        self.substitute(0);
-        let noise = S::EPSILON * noise;
-        self.pivot = pivot.max(noise);
-        if pivot <= S::from_f64(RESOLVED) * noise {
-            return false;
-        }
-        if let Some(inverse) = self.work.inverse.get_mut(k) {
-            *inverse = S::ONE / pivot;
-        }
-        // What was computed before the scratch was used.
-        if let Some(forward) = self.work.forward.get_mut(k) {
-            *forward = right;
-        }
-        true
+        self.resolve(k, noise, curvature)
     }
 
     /// Σ|y_i|√W_ii of the null direction y of row k, which ends with 1. Writes y to `target`.

@@ -1,8 +1,11 @@
 //! Solve in progress: which row enters the set, which leaves, and how far the multipliers move.
 //!
-//! [`pricing`] finds the row that enters, [`independence`] appends it to the factor, [`ascent`] moves the multipliers.
+//! [`pricing`] finds the row that enters, [`independence`] appends it to the factor, [`ascent`] moves the multipliers. Programs
+//! with a curvature have [`dependence`] and [`continuation`] besides.
 
 mod ascent;
+mod continuation;
+mod dependence;
 mod independence;
 mod pricing;
 
@@ -24,8 +27,8 @@ const COARSE: f64 = 8.0;
 /// Writes Wy of a direction y over the rows of these entries, and returns yᵀWy, by a way that does not cancel: a sum of squares.
 pub(super) type Curvature<'s, S> = &'s dyn Fn(&[u16], &[S], &mut [S]) -> S;
 
-/// Solve in progress.
-struct Search<'s, 'm, 'w, 'a, S> {
+/// Solve in progress. `EXACT` if it has `curvature`; controllers are compiled without what belongs to it.
+struct Search<'s, 'm, 'w, 'a, S, const EXACT: bool> {
     constants: &'s ActiveSet<'a, S>,
     work: &'s mut Work<'m, S>,
     set: &'s mut ActiveRows<'w>,
@@ -46,6 +49,8 @@ struct Search<'s, 'm, 'w, 'a, S> {
     tolerance: S,
     /// Tolerance where rounding decides.
     coarse: S,
+    /// ‖u − u⁰‖_P² before the last row was added.
+    square: S,
     /// True if the multipliers cancel each other: the rows of the set are nearly dependent.
     narrow: bool,
     /// Pivot of the last row that was found dependent, at least the rounding of it.
@@ -70,6 +75,7 @@ struct Search<'s, 'm, 'w, 'a, S> {
 impl<S: Scalar> ActiveSet<'_, S> {
     /// Solves from s⁰ in `work.start` and the set of the last solve, whose rows move up by `shift`. Afterwards `work.rows` is s.
     /// `curvature` resolves pivots that W alone cannot tell from zero.
+    #[inline]
     pub(crate) fn solve(
         &self,
         work: &mut Work<'_, S>,
@@ -79,11 +85,28 @@ impl<S: Scalar> ActiveSet<'_, S> {
         budget: usize,
         curvature: Option<Curvature<'_, S>>,
     ) -> Outcome {
+        if curvature.is_some() {
+            let search = self.search::<true>(work, set, bounds, budget, curvature);
+            search.run_from(shift)
+        } else {
+            let search = self.search::<false>(work, set, bounds, budget, None);
+            search.run_from(shift)
+        }
+    }
+
+    /// Search with the set as it is, and no factor.
+    fn search<'s, 'm, 'w, const EXACT: bool>(
+        &'s self,
+        work: &'s mut Work<'m, S>,
+        set: &'s mut ActiveRows<'w>,
+        bounds: Bounds<'s, S>,
+        budget: usize,
+        curvature: Option<Curvature<'s, S>>,
+    ) -> Search<'s, 'm, 'w, 's, S, EXACT> {
         let (free, saturated) = set.counts();
         let coarse = self.tolerance.max(S::from_f64(COARSE) * S::EPSILON);
         let fine = self.tolerance.max(S::from_f64(FINE) * S::EPSILON);
-        let priced = curvature.is_none();
-        let mut search = Search {
+        Search {
             constants: self,
             work,
             set,
@@ -96,8 +119,9 @@ impl<S: Scalar> ActiveSet<'_, S> {
             stale: true,
             accurate: true,
             // A program with a curvature is refined afterwards.
-            tolerance: if priced { fine } else { coarse },
+            tolerance: if EXACT { coarse } else { fine },
             coarse,
+            square: S::ZERO,
             narrow: false,
             pivot: S::ZERO,
             curvature,
@@ -106,27 +130,26 @@ impl<S: Scalar> ActiveSet<'_, S> {
             worst: Worst::default(),
             candidates: [0; CANDIDATES],
             known: 0,
-            priced,
+            priced: !EXACT,
             steps: 0,
             operations: 0,
             budget,
-        };
-        let status = search.run(shift);
-        let outcome = Outcome {
-            status,
-            steps: search.steps,
-            operations: search.operations,
-        };
-        let (free, saturated, plain) = (search.free, search.saturated, search.plain);
-        set.set_counts(free, saturated);
-        if plain {
-            swap(&mut work.start, &mut work.rows);
         }
-        outcome
     }
 }
 
-impl<S: Scalar> Search<'_, '_, '_, '_, S> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
+    /// Solves; the rows of the last set move up by `shift`. Afterwards `work.rows` is s.
+    #[inline]
+    fn run_from(mut self, shift: usize) -> Outcome {
+        let status = self.run(shift);
+        if self.plain {
+            let Work { start, rows, .. } = &mut *self.work;
+            swap(start, rows);
+        }
+        self.end(status)
+    }
+
     fn run(&mut self, shift: usize) -> Status {
         let pairs = self.bounds.lower.iter().zip(self.bounds.upper);
         // Written so that a NaN is empty, too.
@@ -147,6 +170,11 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
                 return Status::Solved;
             }
         }
+        self.rounds()
+    }
+
+    /// Makes the set dual feasible and adds violated rows.
+    fn rounds(&mut self) -> Status {
         let mut repaired = false;
         loop {
             if !self.restore() {
@@ -161,6 +189,16 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             }
             self.factored = 0;
             self.fresh = true;
+        }
+    }
+
+    /// Stores the counts of the set.
+    fn end(self, status: Status) -> Outcome {
+        self.set.set_counts(self.free, self.saturated);
+        Outcome {
+            status,
+            steps: self.steps,
+            operations: self.operations,
         }
     }
 
@@ -189,6 +227,10 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
         Entry(self.set.free.get(place).copied().unwrap_or_default())
     }
 
+    fn saturated_entry(&self, place: usize) -> Entry {
+        Entry(self.set.saturated.get(place).copied().unwrap_or_default())
+    }
+
     fn bound(&self, entry: Entry) -> S {
         let (lower, upper) = self.bounds.of(entry.row());
         if entry.is_upper() { upper } else { lower }
@@ -210,14 +252,12 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
             let row = entry.row().checked_sub(shift)?;
             let (lower, upper) = bounds.of(row);
             let bound = if entry.is_upper() { upper } else { lower };
-            if row >= m || !(bound.abs() < S::MAX) {
-                return None;
-            }
-            if let Some(to) = noted.get(kept) {
+            let bounded = row < m && bound.abs() < S::MAX;
+            if let (true, Some(to)) = (bounded, noted.get(kept)) {
                 to.set(bound);
+                kept += 1;
             }
-            kept += 1;
-            Some(Entry::new(row, entry.is_upper(), lower == upper))
+            bounded.then(|| Entry::new(row, entry.is_upper(), lower == upper))
         };
         self.free = retain(self.set.free, self.free, &mut renewed);
         if self.saturated > 0 {
@@ -230,7 +270,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
 
     /// Adds the part of a saturated row to s⁰, or takes it out (−1).
     fn move_saturated(&mut self, place: usize, sign: S) {
-        let entry = Entry(self.set.saturated.get(place).copied().unwrap_or_default());
+        let entry = self.saturated_entry(place);
         let multiplier = entry.outward(self.constants.cap(entry.row())) * sign;
         let m = self.constants.scale.len();
         let (_, rest) = split(self.constants.gram, entry.row() * m);

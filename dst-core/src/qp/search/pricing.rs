@@ -29,7 +29,7 @@ pub(super) struct Worst<S> {
     /// Violation, in units of 1/scale.
     pub(super) amount: S,
     /// Place among the candidates.
-    chosen: usize,
+    pub(super) chosen: usize,
 }
 
 impl<S: Scalar> Default for Worst<S> {
@@ -46,7 +46,7 @@ impl<S: Scalar> Default for Worst<S> {
     }
 }
 
-impl<S: Scalar> Search<'_, '_, '_, '_, S> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     /// Finds the largest violation that is not rounding, and the candidates. In a cold start, rows that are violated by more than
     /// their own bound enter the set at once.
     pub(super) fn scan(&mut self, cold: bool) {
@@ -134,7 +134,7 @@ impl<S: Scalar> Search<'_, '_, '_, '_, S> {
     pub(super) fn price(&mut self) {
         self.scan(false);
         for place in 0..self.saturated {
-            let entry = Entry(self.set.saturated.get(place).copied().unwrap_or_default());
+            let entry = self.saturated_entry(place);
             let at = |values: &[S]| values.get(entry.row()).copied().unwrap_or_default();
             let bound = self.bound(entry);
             let size = bound.abs() + at(self.work.start).abs();

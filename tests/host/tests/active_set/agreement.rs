@@ -36,44 +36,31 @@ fn agrees_with_the_interior_point_method() {
         }
     });
     println!("{table}");
-    for (precision, share) in [("f32", 0.99), ("f64", 0.999)] {
+    for precision in ["f32", "f64"] {
         let total = table.total(precision);
-        // What holds, measured over these programs: in f64 2 of 150 000 programs have no certificate of the reference, and 1 of 21 824
-        // infeasible ones ends as late. In f32 21 of 14 533 end as late, and 4 of 85 465 solutions are beyond 1e-4. The aim is none.
-        let [late, rare] = if precision == "f32" {
-            [2e-3, 1e-4]
-        } else {
-            [1e-4, 0.0]
-        };
-        let within = |count: usize, of: usize, share: f64| count as f64 <= share * of as f64;
+        // At most this share, rounded up so that it holds for a few programs, too.
+        let rare =
+            |count: usize, share: f64| count as f64 <= (share * total.feasible as f64).ceil();
+        // Measured: 2 of 150 000 programs have no certificate of the reference.
         assert!(
-            within(total.undecided, total.feasible, 1e-4),
+            rare(total.undecided, 1e-4),
             "{precision}: the reference gave no certificate"
         );
-        assert_eq!(
-            total.denied, 0,
-            "{precision}: feasible programs reported as infeasible"
-        );
-        assert!(
-            within(total.missed, total.infeasible, late),
-            "{precision}: infeasible programs not reported"
-        );
-        assert_eq!(total.outside, 0, "{precision}: inputs outside their bounds");
-        assert!(
-            within(total.inaccurate, total.feasible, rare),
-            "{precision}: inaccurate solutions"
-        );
-        // One program in a thousand may have an ill-conditioned vertex.
-        assert!(
-            total.sensitive * 1000 <= total.feasible,
-            "{precision}: sensitive"
-        );
-        assert_eq!(
-            total.mislabelled, 0,
-            "{precision}: wrong about softened rows"
-        );
+        let faults = [
+            (total.denied, "feasible programs reported as infeasible"),
+            (total.missed, "infeasible programs not reported"),
+            (total.outside, "inputs outside their bounds"),
+            (total.inaccurate, "inaccurate solutions"),
+            (total.mislabelled, "wrong about softened rows"),
+        ];
+        for (count, fault) in faults {
+            assert_eq!(count, 0, "{precision}: {fault}");
+        }
+        // A vertex may be ill-conditioned. Measured: 6 of 85 465 in f32, none in f64.
+        assert!(rare(total.sensitive, 2e-4), "{precision}: sensitive");
+        // Measured: none of these programs; 1 of 85 872 others in f32.
+        assert!(rare(total.late, 1e-4), "{precision}: late");
         assert_eq!(total.solved + total.late, total.feasible);
-        assert!(total.solved as f64 >= share * total.feasible as f64);
         assert!(total.infeasible > 0 && total.feasible > 4 * total.infeasible);
     }
 }

@@ -3,6 +3,7 @@
 mod adapter;
 mod agreement;
 mod deadline;
+mod hard_cases;
 mod refusals;
 mod sensitivity;
 mod table;
