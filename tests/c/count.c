@@ -9,11 +9,13 @@
 #include "quadrotor.h"
 #define CONTROLLER quadrotor
 #define NAME "quadrotor "
+#define EXTRA(extra) NULL
 typedef quadrotor_memory controller_memory;
 #else
 #include "safety_filter.h"
 #define CONTROLLER safety_filter
 #define NAME "safety_filter "
+#define EXTRA(extra) (extra)
 typedef safety_filter_memory controller_memory;
 #endif
 
@@ -78,7 +80,7 @@ int main(void)
     float u[4] = { 0, 0, 0, 0 };
     for (uint32_t k = 0; k < ticks; k++) {
         const uint32_t flag = *next++;
-        const float *p = (const float *)next, *extra = p + p_len;
+        const float *p = (const float *)next;
         dst_outcome outcome = { DST_CONTROLLER_SOLVED, 0 };
         uint32_t start, count;
         int refused;
@@ -86,7 +88,7 @@ int main(void)
         if (flag & 1)
             dst_controller_reset(&CONTROLLER, memory.words);
         start = begin();
-        refused = tick(p, extra_len > 0 ? extra : 0, u, &outcome);
+        refused = tick(p, EXTRA(p + p_len), u, &outcome);
         count = end(start);
         put(NAME);
         put_word(count - empty);

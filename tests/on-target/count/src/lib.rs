@@ -1,37 +1,14 @@
-//! Recorded ticks of the safety filter and the quadrotor: instructions of each tick, its outcome and its inputs, as words.
+//! Recorded ticks of a plant: instructions of each tick, its outcome and its inputs, as words.
 //!
 //! The emulator runs with `-icount shift=6`, so that an instruction takes 64 ns of its time, and the system timer counts 40 ns: a
-//! difference of 8 is 5 instructions. The time of an empty tick is subtracted.
+//! difference of 8 is 5 instructions. The time of an empty tick is subtracted. One plant per program, as in a product: the compiler
+//! then knows all sizes.
 
 #![no_std]
-#![no_main]
 
-use board::{Once, timer, write_words};
+use board::{timer, write_words};
 use dst_core::mpc::{Controller, Tick};
 use dst_core::qp::Status;
-use dst_models::active_set::{quadrotor, safety_filter};
-
-board::entry!(main);
-
-/// Never called, and therefore not linked: see the symbol check.
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
-}
-
-/// Files that `cargo xtask` writes before it builds this program.
-static SAFETY: &[u8] = include_bytes!(env!("DST_SAFETY_TICKS"));
-static QUADROTOR: &[u8] = include_bytes!(env!("DST_QUADROTOR_TICKS"));
-
-struct Room {
-    safety: ([f32; safety_filter::NUMBERS], [u16; safety_filter::WORDS]),
-    quadrotor: ([f32; quadrotor::NUMBERS], [u16; quadrotor::WORDS]),
-}
-
-static ROOM: Once<Room> = Once::new(Room {
-    safety: ([0.0; safety_filter::NUMBERS], [0; safety_filter::WORDS]),
-    quadrotor: ([0.0; quadrotor::NUMBERS], [0; quadrotor::WORDS]),
-});
 
 /// Longest parameter with its extra term.
 const LONGEST: usize = 64;
@@ -59,8 +36,10 @@ impl Words {
     }
 }
 
-/// Runs all ticks of a file. Words of a tick: instructions, status, steps, operations, inputs.
-fn run(
+/// Runs all ticks of a file. Words of a tick: instructions, status, steps, operations, inputs. Inlined, so that the controller is a
+/// constant.
+#[inline(always)]
+pub fn run(
     file: &'static [u8],
     controller: &Controller<'static, f32>,
     numbers: &mut [f32],
@@ -102,13 +81,4 @@ fn run(
         }
     }
     Ok(())
-}
-
-fn main() -> u32 {
-    let Some(room) = ROOM.take() else { return 2 };
-    let (numbers, entries) = &mut room.safety;
-    let safety = run(SAFETY, &safety_filter::CONTROLLER, numbers, entries);
-    let (numbers, entries) = &mut room.quadrotor;
-    let hover = run(QUADROTOR, &quadrotor::CONTROLLER, numbers, entries);
-    u32::from(safety.is_err() || hover.is_err())
 }

@@ -1,0 +1,29 @@
+//! Recorded ticks of the safety filter.
+
+#![no_std]
+#![no_main]
+
+use board::Once;
+use dst_models::active_set::safety_filter;
+
+board::entry!(main);
+
+/// Never called, and therefore not linked: see the symbol check.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}
+
+/// File that `cargo xtask` writes before it builds this program.
+static TICKS: &[u8] = include_bytes!(env!("DST_SAFETY_TICKS"));
+
+type Room = ([f32; safety_filter::NUMBERS], [u16; safety_filter::WORDS]);
+
+static ROOM: Once<Room> = Once::new(([0.0; safety_filter::NUMBERS], [0; safety_filter::WORDS]));
+
+fn main() -> u32 {
+    let Some((numbers, entries)) = ROOM.take() else {
+        return 2;
+    };
+    u32::from(count::run(TICKS, &safety_filter::CONTROLLER, numbers, entries).is_err())
+}
