@@ -18,7 +18,7 @@ fn main() {
     if target.starts_with("riscv") {
         scripts.insert(0, "memory.x"); // not included by riscv-rt
     }
-    if env::var("CARGO_PKG_NAME").unwrap() == "logging" {
+    if ["logging", "ticks"].contains(&&*env::var("CARGO_PKG_NAME").unwrap()) {
         scripts.push("defmt.x");
     }
     for script in scripts {

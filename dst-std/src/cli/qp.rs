@@ -36,7 +36,8 @@ The file has P (n x n, positive definite), A (m x n), q (a row per instance), l 
 all). An .npz file is written by numpy.savez(FILE, P=P, A=A, q=q, l=l, u=u). A .json file has the same fields as rows
 of numbers. A bound beyond 1e20, an infinity or null is none; l or u may be left out.
 
-With --out, writes NAME.rs (constants of dst_core::qp::Dense), NAME.h (the same numbers for C) and NAME_certificate.json.
+With --out, writes NAME.rs (constants of dst_core::qp::Dense), NAME.h (the same numbers for C, with libdst) and
+NAME_certificate.json. How a program in C uses them: tests/c/own_program.c. ADMM is written as NAME.rs only.
 
 Examples:
   dst qp tune --problem walking.npz

@@ -183,7 +183,9 @@ fn moved(gram: &Matrix, kinds: usize) -> Vec<bool> {
 
 /// Part of √(W_jj·max W) that is added to W_jj of a row with the default softness; the maximum is that of the stages. Rows that depend on
 /// each other, as those of one state in later stages do, are then independent in single precision, and a stage in which the inputs
-/// hardly move the row does not ask for inputs that rounding decides. A bound gives way by about this part of what holds it.
+/// hardly move the row does not ask for inputs that rounding decides. Together with the ℓ1 weight this is a Huber penalty: quadratic with
+/// 1/ρ = this lift up to the weight, then linear. A multiplier λ alone holds the row back by λ·W_jj, and the bound gives way by λ/ρ:
+/// this part of it, times √(max W/W_jj).
 const YIELD: f64 = 1e-4;
 
 /// Adds 1/ρ to the diagonal and clears rows that the inputs do not move; returns 1/√W_jj, or 1 for a row of zeros.
@@ -250,7 +252,7 @@ impl Model {
                 Softness::Hard => continue,
                 Softness::Exact => {
                     yielding[kind] = YIELD;
-                    caps[kind] = self.exact_weight(condensed, (&gram, &moved), kind, &row.limits);
+                    caps[kind] = self.default_weight(condensed, (&gram, &moved), kind, &row.limits);
                 }
                 Softness::Soft(penalty) => {
                     caps[kind] = penalty.l1.unwrap_or(f64::INFINITY);
@@ -298,12 +300,12 @@ impl Model {
         inputs.chain(outputs).chain(rates).collect()
     }
 
-    /// ℓ1 weight above the multipliers of normal operation, so that the bound is kept exactly there.
+    /// ℓ1 weight above the multipliers of normal operation, so that the bound is kept there, up to `YIELD`.
     ///
     /// Alone, a row that exceeds its bound by e has the multiplier e/W_jj. The excess e is at most that of the free response over the start
     /// set. If the bound can be kept, it is also at most the distance by which bounded inputs move the row. The weight is ten times the largest
     /// e/W_jj of the kind.
-    fn exact_weight(
+    fn default_weight(
         &self,
         condensed: &Condensed,
         (gram, moved): (&Matrix, &[bool]),
@@ -334,7 +336,7 @@ impl Model {
             let excess = (free + nearest).min(reach);
             largest = largest.max(excess / gram.at(j, j));
         }
-        // A row that nothing moves and a start set of zeros have no multiplier; any weight is exact.
+        // A row that nothing moves and a start set of zeros have no multiplier; any weight is above it.
         if largest > 0.0 { MARGIN * largest } else { 1.0 }
     }
 }

@@ -82,23 +82,29 @@ pub(super) fn active_set(
         );
     }
     let upper = name.to_uppercase();
-    let constants = prepared.numbers();
+    let constants = prepared.numbers() + 1;
+    let tolerance = match double {
+        true => format!("{tolerance:?}"),
+        false => format!("{:?}f", tolerance as f32),
+    };
     let mut c = format!(
-        "/* Written by `dst qp tune`; do not edit.\n *\n * {}\n *\n * {name}_prepared is the memory of a prepared program: L, 1/D, M, W and the scale, one after the other,\n \
-         * for dst_qp_solve_{suffix}. */\n#ifndef {upper}_H\n#define {upper}_H\n\n#define {upper}_VARIABLES {n}\n#define {upper}_ROWS {m}\n\
-         #define {upper}_CAPACITY {capacity}\n#define {upper}_BUDGET {budget}\n#define {upper}_BOXED {}\n#define {upper}_NUMBERS {memory}\n\
-         #define {upper}_WORDS {words}\n#define {upper}_TOLERANCE {}\n\nstatic const {c_type} {name}_prepared[{constants}] = {{",
+        "/* Written by `dst qp tune`; do not edit.\n *\n * {}\n *\n * dst_qp_solve_{suffix}(&{name}, {name}_prepared, {upper}_CONSTANTS, numbers, {upper}_NUMBERS, \
+         words, {upper}_WORDS,\n *                  q, lower, upper, {upper}_BUDGET, u, &outcome)\n * with libdst; zero the words before the first solve, or for a \
+         cold start. */\n#ifndef {upper}_H\n#define {upper}_H\n\n#include \"dst.h\"\n\n#define {upper}_VARIABLES {n}\n#define {upper}_ROWS {m}\n\
+         #define {upper}_CAPACITY {capacity}\n#define {upper}_BUDGET {budget}\n#define {upper}_CONSTANTS {constants}\n#define {upper}_NUMBERS {memory}\n\
+         #define {upper}_WORDS {words}\n\n/* Sizes and tolerance; P and A are not needed again. */\n\
+         static const dst_qp_{suffix} {name} = {{ {n}, {m}, {capacity}, NULL, NULL, NULL, NULL, {tolerance} }};\n\n\
+         /* Constants, as dst_qp_prepare_{suffix} writes them. */\nstatic const {c_type} {name}_prepared[{upper}_CONSTANTS] = {{",
         head.replace('\n', "\n * "),
-        prepared.boxed,
-        match double {
-            true => format!("{tolerance:?}"),
-            false => format!("{:?}f", tolerance as f32),
-        },
     );
     for (_, what, values) in arrays {
         let _ = write!(c, "\n    /* {what} */{}", numbers(values, double, "f"));
     }
-    c.push_str("\n};\n\n#endif\n");
+    let _ = write!(
+        c,
+        "\n    /* Leading rows of A that are bounds on variables. */{}\n}};\n\n#endif\n",
+        numbers(&[prepared.boxed as f64], double, "f")
+    );
     [
         (format!("{name}.rs"), with_head(head, &rust)),
         (format!("{name}.h"), c),

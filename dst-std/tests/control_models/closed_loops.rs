@@ -158,7 +158,7 @@ fn loops_with_softened_ticks_are_as_exact() {
 }
 
 #[test]
-fn the_default_weight_is_exact_where_the_bound_can_be_kept() {
+fn the_default_weight_softens_nothing_where_the_bound_can_be_kept() {
     for name in [
         "double_pendulum",
         "unstable",

@@ -5,7 +5,7 @@
 //! and must produce the same bits.
 
 use dst_core::Error;
-use dst_core::mpc::{AdmmController, AdmmTick};
+use dst_core::mpc::{AdmmController, AdmmOutcome, AdmmTick};
 
 use crate::controllers::{quadrotor, safety_filter};
 
@@ -131,7 +131,7 @@ fn advance(a: &[f32], b: &[f32], states: usize, inputs: usize, x: &mut [f32], u:
     }
 }
 
-/// Runs a closed loop; calls `around` before (true) and after (false) every tick.
+/// Runs a closed loop; calls `around` before every tick with nothing, and after it with its outcome.
 fn run(
     controller: &AdmmController<'_, f32>,
     (a, b): (&[f32], &[f32]),
@@ -139,7 +139,7 @@ fn run(
     x: &mut [f32],
     extra: &mut [f32],
     report: &mut Report,
-    mut around: impl FnMut(bool),
+    mut around: impl FnMut(Option<AdmmOutcome<f32>>),
 ) -> Result<(), Error> {
     let shape = controller.shape;
     let mut tick = AdmmTick::new(shape, memory)?;
@@ -149,9 +149,9 @@ fn run(
         for (axis, (x, linear)) in axes.zip(wishes).enumerate() {
             wish(k, axis, x, linear);
         }
-        around(true);
+        around(None);
         let outcome = controller.tick(&mut tick, x, extra, BUDGET)?;
-        around(false);
+        around(Some(outcome));
         let iterations = outcome.iterations as u32;
         report.iterations += iterations;
         report.worst = report.worst.max(iterations);
@@ -164,7 +164,7 @@ fn run(
 }
 
 /// Runs the safety filter on four axes.
-pub fn safety(room: &mut Room, report: &mut Report, around: impl FnMut(bool)) {
+pub fn safety(room: &mut Room, report: &mut Report, around: impl FnMut(Option<AdmmOutcome<f32>>)) {
     let mut x = [0.2, -0.3, -0.5, 0.4, 0.6, 0.1, 0.0, 0.7];
     let mut extra = [0.0; 36];
     let plant = (&safety_filter::A[..], &safety_filter::B[..]);
@@ -182,7 +182,7 @@ pub fn safety(room: &mut Room, report: &mut Report, around: impl FnMut(bool)) {
 }
 
 /// Runs the quadrotor, from a distance of one metre.
-pub fn hover(room: &mut Room, report: &mut Report, around: impl FnMut(bool)) {
+pub fn hover(room: &mut Room, report: &mut Report, around: impl FnMut(Option<AdmmOutcome<f32>>)) {
     let mut x = [
         1.0, -0.8, 0.6, 0.1, -0.1, 0.2, 0.3, -0.2, 0.1, 0.2, -0.3, 0.1,
     ];

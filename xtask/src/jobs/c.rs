@@ -37,7 +37,7 @@ pub(crate) const PLAIN_CXX: &[&str] = &["-fno-exceptions", "-fno-rtti"];
 pub(crate) const VERSION: &str = concat!("-DEXPECTED_VERSION=\"", env!("CARGO_PKG_VERSION"), "\"");
 
 /// All of them, for this machine; those in C++ by the name of their file.
-const PROGRAMS: [&str; 11] = [
+const PROGRAMS: [&str; 12] = [
     "known_answers",
     "misuse",
     "checker",
@@ -45,6 +45,7 @@ const PROGRAMS: [&str; 11] = [
     "qp",
     "ticks",
     "own_controller",
+    "own_program",
     "tutorial",
     "cxx.cpp",
     "hpp.cpp",
@@ -171,7 +172,8 @@ impl Host {
             .args(STRICT)
             .args(flags)
             .arg(VERSION)
-            .args(["-I", "controllers", "-I", CONTROLLER, "-I"])
+            .args(["-I", "controllers", "-I", "programs"])
+            .args(["-I", CONTROLLER, "-I"])
             .arg(&self.package)
             .arg(if cxx {
                 name.to_owned()
@@ -183,6 +185,10 @@ impl Host {
             "known_answers" | "misuse" | "checker" | "workspaces" | "qp" | "ticks"
         ) {
             command.arg("host.c");
+        }
+        // Exported files are compiled with the flags of their users.
+        if matches!(name, "own_controller" | "own_program") {
+            command.args(["-Wconversion", "-Wshadow"]);
         }
         command
             .arg(self.package.join("libdst.a"))

@@ -73,7 +73,9 @@ impl From<(f64, f64)> for Limits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "RawSoftness", into = "RawSoftness")]
 pub enum Softness {
-    /// An ℓ1 penalty with a weight that keeps the bound wherever the inputs can.
+    /// The default: an ℓ1 penalty with a weight above the multipliers of normal operation, and a small quadratic part. Where the inputs
+    /// can keep the bound, the plan exceeds it by about 10⁻⁴ of the distance by which the bound holds the row back, and by more in a stage
+    /// in which the inputs hardly move the row. A tick that does so is not reported as softened.
     #[default]
     Exact,
     /// None: the program is infeasible where the bound cannot be kept.

@@ -4,6 +4,8 @@
 
 #![no_std]
 
+#[cfg(feature = "defmt")]
+mod logger;
 mod once;
 mod semihosting;
 pub mod stack;

@@ -6,8 +6,6 @@
 #![no_std]
 #![no_main]
 
-mod logger;
-
 use dst_core::{Argument, Crossing, Error, Euler, Memory, Mode, Progress, Seeds, formula};
 
 board::entry!(main);

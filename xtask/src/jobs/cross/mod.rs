@@ -82,8 +82,9 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
         &cargo.root().join(FOLDER).join("logging/expected.log"),
     ));
     let ticks = if machine.has_fpu() {
-        let program = firmware.build("ticks", &[])?;
-        match ticks::run(machine, &program, &reference.ticks) {
+        let program = firmware.build("ticks", &[("DEFMT_LOG", "info")])?;
+        let log = cargo.root().join(FOLDER).join("ticks/expected.log");
+        match ticks::run(machine, &program, &reference.ticks, &log) {
             Ok(measured) => Some(measured),
             Err(e) => {
                 keep(Err(e));

@@ -1,7 +1,8 @@
-//! The tuned controllers as firmware: the bits of the host, what a tick costs, and what the program takes.
+//! The tuned controllers as firmware: the bits of the host, the log of their monitors, what a tick costs, and what the program takes.
 
 use std::path::Path;
 
+use super::logging;
 use super::machine::Machine;
 use crate::elf::{Elf, check_elf};
 
@@ -41,11 +42,19 @@ pub(crate) const MARKS: [[&str; 2]; 2] = [
     ["dst_hover_begins", "dst_hover_ends"],
 ];
 
-/// Runs the program and compares; `host` are the words of both controllers here.
-pub(crate) fn run(machine: &Machine, program: &Path, host: &[u32]) -> Result<Measured, String> {
+/// Runs the program and compares; `host` are the words of both controllers here, `log` is what the monitors must say.
+pub(crate) fn run(
+    machine: &Machine,
+    program: &Path,
+    host: &[u32],
+    log: &Path,
+) -> Result<Measured, String> {
     check_elf(program)?;
     let output = machine.run(program)?.stdout;
-    let words: Vec<u32> = output
+    // Two words more: stack and memory. Frames of the log follow.
+    let bytes = 4 * (2 * WORDS + 2);
+    let (numbers, frames) = output.split_at_checked(bytes).unwrap_or_default();
+    let words: Vec<u32> = numbers
         .chunks_exact(4)
         .map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]))
         .collect();
@@ -56,6 +65,7 @@ pub(crate) fn run(machine: &Machine, program: &Path, host: &[u32]) -> Result<Mea
     let &[stack, memory] = rest else {
         return Err(format!("ticks: reports {words:x?}"));
     };
+    logging::check(program, frames, log)?;
     let counts = machine.count_each(program, &MARKS)?;
     let mean_and_worst = |counts: &Vec<u64>| {
         let sum: u64 = counts.iter().sum();

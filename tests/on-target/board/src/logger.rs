@@ -26,13 +26,13 @@ fn encoder() -> &'static mut Encoder {
 // SAFETY: defmt calls `acquire`, `write` and `release` in this order; there are no interrupts, so no lock is needed.
 unsafe impl defmt::Logger for Semihosting {
     fn acquire() {
-        encoder().start_frame(board::write);
+        encoder().start_frame(crate::write);
     }
     unsafe fn flush() {}
     unsafe fn release() {
-        encoder().end_frame(board::write);
+        encoder().end_frame(crate::write);
     }
     unsafe fn write(bytes: &[u8]) {
-        encoder().write(bytes, board::write);
+        encoder().write(bytes, crate::write);
     }
 }
