@@ -27,6 +27,8 @@ const OURS: &str = "tell_failed";
 pub(crate) struct Elf {
     sections: Vec<(String, u64)>,
     symbols: Vec<(String, u64)>,
+    /// Bytes of every symbol.
+    sizes: Vec<u64>,
 }
 
 impl Elf {
@@ -38,21 +40,34 @@ impl Elf {
             .sections()
             .filter_map(|s| Some((s.name().ok()?.to_owned(), s.size())))
             .collect();
-        let symbols: Vec<_> = file
+        let (symbols, sizes): (Vec<_>, Vec<_>) = file
             .symbols()
-            .filter_map(|s| Some((s.name().ok()?.to_owned(), s.address())))
-            .filter(|(name, _)| !name.is_empty())
-            .collect();
+            .filter_map(|s| Some(((s.name().ok()?.to_owned(), s.address()), s.size())))
+            .filter(|((name, _), _)| !name.is_empty())
+            .unzip();
         if symbols.is_empty() {
             return Err(complain(&"no symbols: stripped?"));
         }
-        Ok(Self { sections, symbols })
+        Ok(Self {
+            sections,
+            symbols,
+            sizes,
+        })
     }
 
     /// The size of a section; 0 if there is none.
     pub(crate) fn size(&self, section: &str) -> u64 {
         let named = self.sections.iter().filter(|(name, _)| name == section);
         named.map(|(_, size)| size).sum()
+    }
+
+    /// Bytes of all symbols whose name begins with one of these.
+    pub(crate) fn bytes(&self, beginnings: &[&str]) -> u64 {
+        let known = self.symbols.iter().zip(&self.sizes);
+        known
+            .filter(|((name, _), _)| beginnings.iter().any(|b| name.starts_with(b)))
+            .map(|(_, size)| size)
+            .sum()
     }
 
     /// The address of a symbol.

@@ -2,7 +2,7 @@
 //! exact inputs, for the comparison on this machine).
 //!
 //! Words of `.ticks`, little endian: number of ticks, length of p, length of the extra term; then for every tick a flag (1 for a cold start, plus 2 in
-//! the loop), p and the extra term as `f32`. `.exact` holds `f64`. `costs` has the coefficients of the estimated instructions.
+//! the loop), p and the extra term as `f32`. `.exact` holds `f64`. `costs` has the coefficients of the estimated instructions and the bytes of code.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,7 +49,8 @@ fn run() -> Result<(), String> {
         }
     }
     // For the check of the estimate that an export prints.
-    let costs = [COSTS.block, COSTS.step, COSTS.operation].map(|cost| cost.to_string());
+    let costs = [COSTS.block, COSTS.step, COSTS.operation, COSTS.code as f64];
+    let costs = costs.map(|cost| cost.to_string());
     let file = folder.join("costs");
     std::fs::write(&file, costs.join(" ")).map_err(|e| format!("{}: {e}", file.display()))
 }

@@ -30,9 +30,9 @@ pub struct Costs {
 
 /// Coefficients for gcc -O3 on a Cortex-M4F.
 pub const COSTS: Costs = Costs {
-    block: 300.0,
-    step: 1050.0,
-    operation: 4.8,
+    block: 270.0,
+    step: 900.0,
+    operation: 3.7,
     iteration: 300.0,
     admm_operation: 4.0,
     code: 7600,

@@ -115,19 +115,20 @@ pub(crate) fn compile_fast(
     cargo: &Cargo,
     board: &Board,
     name: &str,
+    level: &str,
     defines: &[String],
 ) -> Result<PathBuf, String> {
     let of_board = |machine: &&Machine| machine.board.target == board.target;
     let machine = MACHINES.iter().find(of_board);
     let machine = machine.ok_or_else(|| format!("no C compiler for {}", board.target))?;
     ensure(machine.tools)?;
-    let program = cargo.target_folder("c").join(format!("{name}-fast.elf"));
+    let program = cargo.target_folder("c").join(format!("{name}{level}.elf"));
     std::fs::create_dir_all(cargo.target_folder("c")).map_err(|e| e.to_string())?;
     let start = machine.start;
     let mut command = Command::new(format!("{}-gcc", machine.prefix));
     command
         .current_dir(sources(cargo))
-        .args(["-std=gnu99", "-O3"])
+        .args(["-std=gnu99", level])
         .args(STRICT)
         .args(machine.flags)
         .args(["-ffunction-sections", "-fdata-sections"])

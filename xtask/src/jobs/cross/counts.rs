@@ -5,12 +5,13 @@
 //! operations that a C compiler uses by default.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::budgets;
 use super::machine::{CORTEX_M4F, Machine};
 use super::{FOLDER, Firmware};
 use crate::cargo::{Cargo, succeed};
+use crate::elf::Elf;
 use crate::jobs::c_firmware;
 use crate::toolchain::RustFor;
 
@@ -88,8 +89,8 @@ impl Recording {
         self.folder.join(format!("{plant}.{ending}"))
     }
 
-    /// Coefficients of the estimate: per block, step and operation.
-    fn costs(&self) -> Result<[f64; 3], String> {
+    /// Coefficients of the estimate: per block, step and operation; and bytes of code.
+    fn costs(&self) -> Result<[f64; 4], String> {
         let file = self.folder.join("costs");
         let text =
             std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
@@ -97,7 +98,7 @@ impl Recording {
             .split_whitespace()
             .filter_map(|c| c.parse().ok())
             .collect();
-        <[f64; 3]>::try_from(costs).map_err(|_| format!("{}: {text}", file.display()))
+        <[f64; 4]>::try_from(costs).map_err(|_| format!("{}: {text}", file.display()))
     }
 
     /// Flags of all ticks, and their exact inputs.
@@ -177,7 +178,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
             });
             let [rust_counts, c_counts] = counts;
             // Operations are counted in Rust alone; C does the same.
-            let [block, step, operation] = recording.costs()?;
+            let [block, step, operation, _] = recording.costs()?;
             let estimate = chosen(&rust[number], &|t, _| {
                 block * BLOCKS[number]
                     + step * f64::from(t.steps)
@@ -201,7 +202,22 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
             );
             note.push(format!("{plant} {kind} {c}"));
         }
-        fit(plant, &rust[number]);
+    }
+    fit(&rust, &c);
+    let [.., code_estimate] = recording.costs()?;
+    for (plant, ..) in PLANTS {
+        let sizes = flash(cargo, machine, &recording, plant)?;
+        for (level, (code, tables)) in ["-O3", "-Os"].into_iter().zip(sizes) {
+            eprintln!("c    {plant:<14} {level}: {code} bytes of code, {tables} of tables");
+        }
+        let [(fast, _), (small, tables)] = sizes;
+        if (code_estimate / fast as f64 - 1.0).abs() > ESTIMATE {
+            failures.push(format!(
+                "{plant}: {code_estimate} bytes of code estimated, {fast} counted"
+            ));
+        }
+        let key = format!("c_{plant}_flash_small");
+        failures.extend(budgets::check_one(&budgets, machine.target, &key, small + tables).err());
     }
     if failures.is_empty() {
         Ok(note.join(", "))
@@ -210,22 +226,20 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     }
 }
 
-/// Prints what an operation and a step cost, by least squares: the constants of the estimate that an export prints.
-fn fit(plant: &str, ticks: &[Counted]) {
-    let rows: Vec<([f64; 3], f64)> = ticks
-        .iter()
-        .map(|t| {
-            let features = [1.0, f64::from(t.steps), f64::from(t.operations)];
-            (features, f64::from(t.instructions))
-        })
-        .collect();
+/// Prints what a block, a step and an operation cost in C, by least squares of the relative error: the constants of the estimate that
+/// an export prints. Operations are those that Rust counts; C does the same.
+fn fit(rust: &[Vec<Counted>], c: &[Vec<Counted>]) {
     let mut normal = [[0.0; 4]; 3];
-    for (x, y) in &rows {
-        for i in 0..3 {
-            for j in 0..3 {
-                normal[i][j] += x[i] * x[j];
+    for ((rust, c), blocks) in rust.iter().zip(c).zip(BLOCKS) {
+        for (rust, c) in rust.iter().zip(c) {
+            let counted = f64::from(c.instructions).max(1.0);
+            let x = [blocks, f64::from(c.steps), f64::from(rust.operations)].map(|v| v / counted);
+            for i in 0..3 {
+                for j in 0..3 {
+                    normal[i][j] += x[i] * x[j];
+                }
+                normal[i][3] += x[i];
             }
-            normal[i][3] += x[i] * y;
         }
     }
     for k in 0..3 {
@@ -239,16 +253,9 @@ fn fit(plant: &str, ticks: &[Counted]) {
             }
         }
     }
-    let [a, b, c] = [0, 1, 2].map(|k| normal[k][3] / normal[k][k]);
-    let off = rows.iter().map(|(x, y)| {
-        let estimate = a + b * x[1] + c * x[2];
-        (estimate - y).abs() / y
-    });
+    let [block, step, operation] = [0, 1, 2].map(|k| normal[k][3] / normal[k][k]);
     eprintln!(
-        "{plant}: instructions = {a:.0} + {b:.1}·steps + {c:.3}·operations, off by {:.3} / {:.3} / {:.3}",
-        Spread::of(off.clone()).mean,
-        Spread::of(off.clone()).p99,
-        Spread::of(off).max
+        "instructions in C = {block:.0}·blocks + {step:.0}·steps + {operation:.2}·operations, by least squares"
     );
 }
 
@@ -299,13 +306,8 @@ fn in_c(
     PLANTS
         .iter()
         .map(|(plant, ..)| {
-            let file = recording.file(plant, "ticks");
-            let mut defines = vec![format!("-DTICKS=\"\\\"{}\\\"\"", file.display())];
-            if *plant == "quadrotor" {
-                defines.push("-DQUADROTOR".to_owned());
-            }
-            let program: PathBuf = c_firmware::compile_fast(cargo, machine, "count", &defines)?;
-            let output = machine.run_by_instructions(Path::new(&program))?;
+            let program = program_in_c(cargo, machine, recording, plant, "-O3")?;
+            let output = machine.run_by_instructions(&program)?;
             if !output.status.success() {
                 return Err(format!("count in C: {}", output.status));
             }
@@ -314,6 +316,36 @@ fn in_c(
             lines.map(counted).collect()
         })
         .collect()
+}
+
+fn program_in_c(
+    cargo: &Cargo,
+    machine: &Machine,
+    recording: &Recording,
+    plant: &str,
+    level: &str,
+) -> Result<PathBuf, String> {
+    let file = recording.file(plant, "ticks");
+    let mut defines = vec![format!("-DTICKS=\"\\\"{}\\\"\"", file.display())];
+    if plant == "quadrotor" {
+        defines.push("-DQUADROTOR".to_owned());
+    }
+    c_firmware::compile_fast(cargo, machine, "count", level, &defines)
+}
+
+/// Bytes of flash of a controller in C, built for speed and for size: its code, and its tables.
+fn flash(
+    cargo: &Cargo,
+    machine: &Machine,
+    recording: &Recording,
+    plant: &str,
+) -> Result<[(u64, u64); 2], String> {
+    let measure = |level: &str| {
+        let program = program_in_c(cargo, machine, recording, plant, level)?;
+        let elf = Elf::read(&program)?;
+        Ok::<_, String>((elf.bytes(&["dst_search", "tick"]), elf.bytes(&[plant])))
+    };
+    Ok([measure("-O3")?, measure("-Os")?])
 }
 
 /// A line of the program in C: instructions, status, steps, inputs.
