@@ -111,13 +111,12 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             self.forget_worst();
         }
         let place = self.free;
-        let marked = self.marked(worst.entry);
         if let (Some(entry), Some(to), Some(bound)) = (
             self.set.free.get_mut(place),
             self.work.multipliers.get_mut(place),
             self.work.bounds.get_mut(place),
         ) {
-            *entry = marked.0;
+            *entry = worst.entry.0;
             *to = multiplier;
             *bound = worst.bound;
             self.free += 1;

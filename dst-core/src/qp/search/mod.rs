@@ -236,12 +236,6 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         if entry.is_upper() { upper } else { lower }
     }
 
-    /// The entry with the mark of an equation, if it is one.
-    fn marked(&self, entry: Entry) -> Entry {
-        let (lower, upper) = self.bounds.of(entry.row());
-        Entry::new(entry.row(), entry.is_upper(), lower == upper)
-    }
-
     /// Moves the rows of the last set up, and keeps those that have a bound.
     fn begin(&mut self, shift: usize) {
         let bounds = self.bounds;

@@ -23,7 +23,6 @@ pub(super) struct Worst<S> {
     pub(super) finite: bool,
     /// Place in the list of saturated rows, for one that returns within its bound.
     pub(super) returning: Option<usize>,
-    /// Row and side, without the mark of an equation.
     pub(super) entry: Entry,
     pub(super) bound: S,
     /// Violation, in units of 1/scale.
@@ -50,7 +49,6 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     /// Finds the largest violation that is not rounding, and the candidates. In a cold start, rows that are violated by more than
     /// their own bound enter the set at once.
     pub(super) fn scan(&mut self, cold: bool) {
-        let Bounds { lower, upper } = self.bounds;
         self.worst = Worst::default();
         self.known = 0;
         let plain = self.plain;
@@ -59,15 +57,12 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         } else {
             &mut self.work.rows
         });
-        let mut first = 0;
-        for stage in pieces(rows, lower.len()) {
-            for (kind, ((&s, &lower), &upper)) in stage.iter().zip(lower).zip(upper).enumerate() {
-                // Written so that a NaN is violated.
-                if !(s <= upper && s >= lower) {
-                    self.note(first + kind, s, cold);
-                }
-            }
-            first += lower.len();
+        match self.bounds.lower.len() {
+            1 => self.scan_short::<1>(rows, cold),
+            2 => self.scan_short::<2>(rows, cold),
+            3 => self.scan_short::<3>(rows, cold),
+            4 => self.scan_short::<4>(rows, cold),
+            _ => self.scan_stages(rows, cold),
         }
         if plain {
             self.work.start = rows;
@@ -76,10 +71,42 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         }
     }
 
+    fn scan_stages(&mut self, rows: &[S], cold: bool) {
+        let Bounds { lower, upper } = self.bounds;
+        let mut first = 0;
+        for stage in pieces(rows, lower.len()) {
+            for (kind, ((&s, &lower), &upper)) in stage.iter().zip(lower).zip(upper).enumerate() {
+                // Written so that a NaN is violated.
+                if !(s <= upper && s >= lower) {
+                    self.note(first + kind, s, (lower, upper), cold);
+                }
+            }
+            first += lower.len();
+        }
+    }
+
+    /// The same for stages of K rows. On a microcontroller their bounds stay in registers, which halves the cost of a pass.
+    #[inline(always)]
+    fn scan_short<const K: usize>(&mut self, rows: &[S], cold: bool) {
+        let Bounds { lower, upper } = self.bounds;
+        let (Some(&lower), Some(&upper)) = (lower.first_chunk::<K>(), upper.first_chunk::<K>())
+        else {
+            return;
+        };
+        let mut first = 0;
+        for stage in rows.as_chunks::<K>().0 {
+            for (kind, ((&s, &lower), &upper)) in stage.iter().zip(&lower).zip(&upper).enumerate() {
+                if !(s <= upper && s >= lower) {
+                    self.note(first + kind, s, (lower, upper), cold);
+                }
+            }
+            first += K;
+        }
+    }
+
     /// Notes a row that is violated.
     #[inline(never)]
-    fn note(&mut self, row: usize, s: S, cold: bool) {
-        let (lower, upper) = self.bounds.of(row);
+    fn note(&mut self, row: usize, s: S, (lower, upper): (S, S), cold: bool) {
         let above = s > upper;
         let bound = if above { upper } else { lower };
         let scale = self.constants.scale.get(row).copied().unwrap_or_default();
@@ -92,16 +119,14 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         if amount <= self.tolerance * size * scale + self.noise || self.is_saturated(row) {
             return;
         }
-        let entry = Entry::new(row, above, false);
         // One place is left for the first row that is added.
         if cold && off > bound.abs() && self.free + 1 < self.work.bounds.len() {
-            let marked = self.marked(entry);
             if let (Some(to), Some(entry)) = (
                 self.work.bounds.get_mut(self.free),
                 self.set.free.get_mut(self.free),
             ) {
                 *to = bound;
-                *entry = marked.0;
+                *entry = Entry::new(row, above, lower == upper).0;
                 self.free += 1;
             }
             return;
@@ -110,7 +135,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         if amount > worst.amount {
             worst.found = true;
             worst.returning = None;
-            worst.entry = entry;
+            worst.entry = Entry::new(row, above, lower == upper);
             worst.bound = bound;
             worst.amount = amount;
             worst.chosen = self.known;
@@ -167,7 +192,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             self.operations += self.free;
             let (lower, upper) = self.bounds.of(row);
             if !(s <= upper && s >= lower) {
-                self.note(row, s, false);
+                self.note(row, s, (lower, upper), false);
             }
         }
     }
