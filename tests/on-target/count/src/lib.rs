@@ -7,13 +7,14 @@
 #![no_std]
 
 use board::{timer, write_words};
+use dst_core::Error;
 use dst_core::mpc::{Controller, Tick};
-use dst_core::qp::Status;
+use dst_core::qp::{Outcome, Status};
 
 /// Longest parameter with its extra term.
 const LONGEST: usize = 64;
 /// Steps allowed per tick and block.
-const BUDGET: usize = 500;
+pub const BUDGET: usize = 500;
 
 /// Words of the file, one after the other.
 struct Words(&'static [u8]);
@@ -36,15 +37,14 @@ impl Words {
     }
 }
 
-/// Runs all ticks of a file. Words of a tick: instructions, status, steps, operations, inputs. Inlined, so that the controller is a
-/// constant.
-#[inline(always)]
+/// Runs all ticks of a file. Words of a tick: instructions, status, steps, operations, inputs. `tick` runs one.
 pub fn run(
     file: &'static [u8],
     controller: &Controller<'static, f32>,
     numbers: &mut [f32],
     entries: &mut [u16],
-) -> Result<(), dst_core::Error> {
+    tick: impl Fn(&mut Tick<'_, f32>, &[f32], &[f32]) -> Result<Outcome, Error>,
+) -> Result<(), Error> {
     let mut words = Words(file);
     let ticks = words.next();
     let (p_len, extra_len) = (words.next() as usize, words.next() as usize);
@@ -61,8 +61,7 @@ pub fn run(
         if cold {
             memory.reset();
         }
-        let (outcome, count) =
-            timer::instructions(|| controller.tick(&mut memory, p, extra, BUDGET));
+        let (outcome, count) = timer::instructions(|| tick(&mut memory, p, extra));
         let outcome = outcome?;
         let status = match outcome.status {
             Status::Solved => 0,
