@@ -424,6 +424,7 @@ static inline void dst_search_scan(const dst_controller *c, dst_search *s, const
     s->entry = -1;
     s->amount = 0;
     for (int first = 0; first < m; first += kinds)
+        DST_SEARCH_UNROLL
         for (int kind = 0; kind < kinds; kind++) {
             const float value = rows[first + kind];
             /* Written so that a NaN is violated. */
