@@ -15,6 +15,7 @@
 //! `RESULTS.md` ([`results`]) is written by `compare` and `growth`. `cargo xtask` starts them; see CONTRIBUTING.
 
 pub mod compare;
+pub mod firmware;
 pub mod formulas;
 mod hand;
 pub mod hot;

@@ -54,17 +54,21 @@ enum Command {
     /// Ours beside JAX, equinox, diffrax, PyTorch, torchdiffeq and scipy, by turns: answers, times, memory.
     ///
     /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
-    /// quarter of an hour; wants a machine with nothing else to do.
+    /// quarter of an hour; wants a machine with nothing else to do. With `--only firmware`: our controllers beside DAQP, OSQP and TinyMPC
+    /// on an emulated Cortex-M4F, counted.
     Compare {
         /// Fewer and smaller cases; the results go to the target folder.
         #[arg(long)]
         quick: bool,
         /// One comparison only.
-        #[arg(long, value_parser = ["steps", "events", "ola", "l2o", "checkpoints"])]
+        #[arg(long, value_parser = ["steps", "events", "ola", "l2o", "qp", "checkpoints", "firmware"])]
         only: Option<String>,
         /// A Python that has the packages of dst-bench/peers/requirements.txt; nothing is installed then.
         #[arg(long)]
         python: Option<std::path::PathBuf>,
+        /// Counts as JSON on standard output; with `--only firmware`.
+        #[arg(long)]
+        json: bool,
     },
     /// Regressions: instructions of the hot paths against dst-bench/baseline.txt, or against another commit.
     Bench {
@@ -139,7 +143,21 @@ fn main() -> ExitCode {
         Command::Compare {
             quick,
             only,
+            python: None,
+            json,
+        } if only.as_deref() == Some("firmware") => {
+            suite::exit_code(jobs::chip::run(&cargo, quick, json))
+        }
+        Command::Compare { only, json, .. } if json || only.as_deref() == Some("firmware") => {
+            suite::exit_code(Err(
+                "--json goes with --only firmware, which takes no --python".to_owned(),
+            ))
+        }
+        Command::Compare {
+            quick,
+            only,
             python,
+            ..
         } => suite::exit_code(jobs::compare::run(&cargo, quick, only.as_deref(), python)),
         Command::Bench { against, write } => {
             suite::exit_code(jobs::bench::run(&cargo, against.as_deref(), write))

@@ -6,6 +6,7 @@ mod c_firmware;
 pub(crate) mod c_header;
 pub(crate) mod c_lib;
 mod c_reference;
+pub(crate) mod chip;
 pub(crate) mod clean_clone;
 mod clippy;
 pub(crate) mod compare;

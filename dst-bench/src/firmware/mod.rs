@@ -1,0 +1,17 @@
+//! The comparison on the chip: random programs with a known share of active bounds, and what is written of the counts.
+//!
+//! | file | what |
+//! |---|---|
+//! | `random` | programs with a given share of active bounds |
+//! | `runs` | reads what `cargo xtask compare --only firmware` counted |
+//! | `section` | tables and the picture |
+//!
+//! The harnesses and scripts of the other systems are in `peers/firmware`.
+
+mod random;
+mod runs;
+mod section;
+
+pub use random::{RandomProgram, random_program};
+pub use runs::{Run, Spread, Ticks};
+pub use section::{picture, section};

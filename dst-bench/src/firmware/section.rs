@@ -1,0 +1,338 @@
+//! Tables and the picture of the comparison on the chip.
+
+use std::fmt::Write;
+
+use dst_std::report::{Axis, Plot, Series, Table, panels};
+
+use super::runs::{Run, Spread, Ticks};
+
+/// Cases with all settings, and the errors of u0 (99th percentile) that ours promises, cold and in the loop.
+const PLANTS: [(&str, &str, f64); 2] = [
+    ("quadrotor", "Quadrotor", 1e-5),
+    ("safety_filter", "Safety filter", 1e-4),
+];
+/// Ours at most this much of DAQP's instructions; the mean of the safety filter's loop is allowed more.
+const SHARE: f64 = 0.6;
+const SHARE_OF_THE_LOOP: f64 = 0.8;
+
+const WORDS: &str = "\
+Every system is compiled by arm-none-eabi-gcc with -O2 for a Cortex-M4F, runs in the same loop over the same recorded ticks, and is \
+counted by the timer of the emulated board (QEMU, `-icount`): instructions, not cycles. Single precision. A cell is mean / 99th \
+percentile / maximum of a tick. *Cold*: 1000 states, each without a last solution. *Loop*: 20 runs of 30 ticks of the exact closed loop, \
+each tick from the solution before it, in the way of the system itself. The error is that of u0 against the exact solution, largest input. \
+Settings above two million instructions per tick run on every tenth cold tick and the first 100 ticks of the loop. Bytes are those \
+beyond a program that does nothing. The exact inputs are checked first: DAQP and OSQP solve the programs in double precision and find \
+them to 1e-5.";
+
+const FAVOURS: &str = "\
+*DAQP* is used as its code generator for MPC does: the program is prepared in double precision, a tick moves the bounds by a product with \
+the parameters. Best of the grid: primal tolerance, and its constants compiled as `float` (`-fsingle-precision-constant`). Unsolved ticks of \
+the safety filter's loop are states on their bound that rounding moves beyond it; it calls them infeasible. \
+*OSQP* is its generated code. Condensed: the variables are the inputs; sparse: inputs and states. The four axes of the safety filter share \
+a solver, each with its own last solution. Best of the grid: ρ in half decades from 1e-5 to 1e3, ε of 1e-3, 1e-4, 1e-5, both forms, a stop test \
+every five iterations; the fewest instructions among settings whose error is at most a hundredth of half the width of the bounds. \
+*TinyMPC* is changed in its favour: `float`, matrices of fixed size and no heap, no message through `std::cout`, no bounds of states, ρ added \
+once to the weights and not twice. Its terminal weight depends on ρ; its error is that against the program with this weight. Its \
+adaptation of ρ is not run: it allocates dense matrices of 180 kB in every solve, reads a flag that is never set, and changes matrices \
+that the solver does not read. It cannot pose the safety filter, which has no weight of the states. *qpOASES* is in no package \
+index that was tried and is left out.";
+
+/// The section of the results.
+pub fn section(runs: &[Run], versions: &str) -> String {
+    let mut out = format!("## On the chip\n\n{WORDS}\n");
+    for (case, title, promised) in PLANTS {
+        let _ = write!(out, "\n### {title}\n\n{}", table(runs, case).to_markdown());
+        let _ = write!(out, "\n{}\n", verdict(runs, case, promised));
+    }
+    if runs.iter().any(|run| plant(&run.case).is_none()) {
+        let _ = write!(
+            out,
+            "\n### Longer horizons and more active bounds\n\nThe quadrotor with other horizons, and random programs of 40 variables with bounds, \
+             condition number 100, of which a share is active. 200 cold ticks, four loops of 25. TinyMPC has the ρ that is best for nine stages.\n\n{}\n{}\n",
+            further(runs).to_markdown(),
+            behind(runs)
+        );
+    }
+    let _ = write!(out, "\n{FAVOURS}\n\nVersions: {versions}.\n");
+    out
+}
+
+/// Title of one of the two plants.
+fn plant(case: &str) -> Option<&'static str> {
+    let mut plants = PLANTS.iter();
+    plants.find(|p| p.0 == case).map(|p| p.1)
+}
+
+fn table(runs: &[Run], case: &str) -> Table {
+    let mut table = Table::new()
+        .left("system")
+        .left("setting")
+        .right("cold")
+        .right("loop")
+        .right("iterations, cold")
+        .right("error of u0, p99: cold; loop")
+        .right("flash")
+        .right("RAM")
+        .right("stack")
+        .right("unsolved");
+    for run in runs.iter().filter(|run| run.case == case) {
+        let (unsolved, ticks) = run.unsolved();
+        let cells = [
+            run.system.clone(),
+            format!("{}: {}", run.role, run.setting),
+            counts(run.cold),
+            counts(run.warm),
+            run.cold.map_or(String::new(), |t| iterations(t.iterations)),
+            format!("{}; {}", error(run.cold), error(run.warm)),
+            kilobytes(run.flash),
+            kilobytes(run.ram),
+            format!("{} B", run.stack),
+            format!("{unsolved} of {ticks}"),
+        ];
+        table.row(cells.into_iter().map(Into::into));
+    }
+    table
+}
+
+fn further(runs: &[Run]) -> Table {
+    let mut table = Table::new()
+        .left("case")
+        .left("system")
+        .right("cold")
+        .right("loop")
+        .right("error of u0, p99")
+        .right("flash")
+        .right("RAM")
+        .right("unsolved");
+    let mut last = "";
+    for run in runs.iter().filter(|run| plant(&run.case).is_none()) {
+        let (unsolved, ticks) = run.unsolved();
+        let name = match run.case.split_once('_') {
+            _ if run.case == last => String::new(),
+            Some(("horizon", stages)) => format!("quadrotor, {stages} moves"),
+            Some((_, share)) => format!("random, {share} % active"),
+            None => run.case.clone(),
+        };
+        last = &run.case;
+        let cells = [
+            name,
+            run.system.clone(),
+            counts(run.cold),
+            counts(run.warm),
+            error(run.cold),
+            kilobytes(run.flash),
+            kilobytes(run.ram),
+            format!("{unsolved} of {ticks}"),
+        ];
+        table.row(cells.into_iter().map(Into::into));
+    }
+    table
+}
+
+/// Ours by DAQP's best, and by the best of all others.
+fn verdict(runs: &[Run], case: &str, promised: f64) -> String {
+    let Some(ours) = ours(runs, case) else {
+        return "Ours was not run.".to_owned();
+    };
+    let mut text = String::new();
+    for (kind, part) in kinds() {
+        let Some(mine) = part(ours) else { continue };
+        let others = |system: &'static str| {
+            let of_case = runs.iter().filter(move |r| r.case == case);
+            let chosen = of_case
+                .filter(move |r| r.system != "dst" && (system.is_empty() || r.system == system));
+            chosen.filter_map(|r| Some(part(r)?.instructions))
+        };
+        let Some(daqp) = least(others("DAQP")) else {
+            continue;
+        };
+        let ratio = mine.instructions.by(daqp);
+        let share = match (case, kind) {
+            ("safety_filter", "loop") => SHARE_OF_THE_LOOP,
+            _ => SHARE,
+        };
+        let holds = ratio.mean <= share && ratio.p99 <= SHARE && ratio.max <= SHARE;
+        let ahead = least(others("")).is_some_and(|best| {
+            let by = mine.instructions.by(best);
+            by.mean < 1.0 && by.p99 < 1.0 && by.max < 1.0
+        });
+        let _ = write!(
+            text,
+            "Ours by DAQP's, {kind}: {:.2} / {:.2} / {:.2}; at most {share} / {SHARE} / {SHARE} {}. Ahead of every other system: {}. Error of u0 \
+             (99th percentile) {:.1e}, at most {promised:e} {}.\n",
+            ratio.mean,
+            ratio.p99,
+            ratio.max,
+            if holds { "holds" } else { "does not hold" },
+            if ahead { "yes" } else { "no" },
+            mine.error.p99,
+            if mine.error.p99 <= promised {
+                "holds"
+            } else {
+                "does not hold"
+            },
+        );
+    }
+    text.trim_end().to_owned()
+}
+
+/// Further cases in which another system takes fewer instructions on average.
+fn behind(runs: &[Run]) -> String {
+    let mut found = Vec::new();
+    for run in runs
+        .iter()
+        .filter(|r| plant(&r.case).is_none() && r.system != "dst")
+    {
+        let Some(ours) = ours(runs, &run.case) else {
+            continue;
+        };
+        for (kind, part) in kinds() {
+            if let (Some(mine), Some(other)) = (part(ours), part(run))
+                && other.instructions.mean < mine.instructions.mean
+            {
+                let by = mine.instructions.mean / other.instructions.mean;
+                found.push(format!(
+                    "{} on {} ({kind}, ours takes {by:.1} times as many)",
+                    run.system, run.case
+                ));
+            }
+        }
+    }
+    match found.is_empty() {
+        true => "No other system takes fewer instructions on average in any of these.".to_owned(),
+        false => format!(
+            "Fewer instructions than ours on average: {}.",
+            found.join("; ")
+        ),
+    }
+}
+
+fn ours<'a>(runs: &'a [Run], case: &str) -> Option<&'a Run> {
+    runs.iter().find(|r| r.case == case && r.system == "dst")
+}
+
+/// Cold ticks and ticks of the loops.
+fn kinds() -> [(&'static str, fn(&Run) -> Option<Ticks>); 2] {
+    [("cold", |run| run.cold), ("loop", |run| run.warm)]
+}
+
+/// The least of each number.
+fn least(spreads: impl Iterator<Item = Spread>) -> Option<Spread> {
+    spreads.reduce(|a, b| Spread {
+        mean: a.mean.min(b.mean),
+        p99: a.p99.min(b.p99),
+        max: a.max.min(b.max),
+    })
+}
+
+fn counts(ticks: Option<Ticks>) -> String {
+    let all = |s: Spread| [s.mean, s.p99, s.max].map(thousands).join(" / ");
+    ticks.map_or(String::new(), |t| all(t.instructions))
+}
+
+fn iterations(s: Spread) -> String {
+    format!("{:.1} / {:.0} / {:.0}", s.mean, s.p99, s.max)
+}
+
+fn error(ticks: Option<Ticks>) -> String {
+    ticks.map_or(String::new(), |t| format!("{:.0e}", t.error.p99))
+}
+
+fn kilobytes(bytes: u64) -> String {
+    format!("{:.1} kB", bytes as f64 / 1000.0)
+}
+
+/// A count with two or three digits: 950, 6.4k, 43k, 1.3M.
+fn thousands(count: f64) -> String {
+    let (value, unit) = match count {
+        c if c < 1e3 => return format!("{c:.0}"),
+        c if c < 1e6 => (c / 1e3, "k"),
+        c => (c / 1e6, "M"),
+    };
+    let digits = usize::from(value < 10.0);
+    format!("{value:.digits$}{unit}")
+}
+
+/// Instructions of a tick against the error of u0: a panel for each plant, cold and in the loop, a point per system and setting.
+pub fn picture(runs: &[Run]) -> String {
+    let mut plots = Vec::new();
+    for (case, title, _) in PLANTS {
+        for (kind, part) in kinds() {
+            let mut plot = Plot::new(format!("{title}, {kind}"))
+                .x(Axis::log("error of u0, 99th percentile"))
+                .y(Axis::log("instructions per tick"))
+                .size(430.0, 260.0);
+            for (colour, system) in ["dst", "DAQP", "OSQP", "TinyMPC"].into_iter().enumerate() {
+                let of_system = runs.iter().filter(|r| r.case == case && r.system == system);
+                let points: Vec<(f64, f64)> = of_system
+                    .filter_map(|r| {
+                        let ticks = part(r)?;
+                        Some((ticks.error.p99, ticks.instructions.mean))
+                    })
+                    .collect();
+                if !points.is_empty() {
+                    let series = Series::new(system, points);
+                    plot = plot.line(series.colour(colour).only_markers());
+                }
+            }
+            plots.push(plot);
+        }
+    }
+    panels(&plots, 2).to_svg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Run, Spread, Ticks, section, thousands};
+
+    fn run(system: &str, mean: f64) -> Run {
+        let spread = |mean: f64| Spread {
+            mean,
+            p99: 2.0 * mean,
+            max: 3.0 * mean,
+        };
+        let ticks = Ticks {
+            count: 10,
+            instructions: spread(mean),
+            iterations: spread(1.0),
+            error: spread(1e-6),
+            unsolved: 0,
+        };
+        Run {
+            case: "quadrotor".to_owned(),
+            system: system.to_owned(),
+            role: "default".to_owned(),
+            setting: "x".to_owned(),
+            few: false,
+            flash: 1500,
+            ram: 100,
+            stack: 10,
+            cold: Some(ticks),
+            warm: None,
+        }
+    }
+
+    #[test]
+    fn the_section_says_whether_ours_is_ahead() {
+        let ahead = section(&[run("dst", 5000.0), run("DAQP", 10_000.0)], "v");
+        assert!(
+            ahead.contains("0.50 / 0.50 / 0.50; at most 0.6 / 0.6 / 0.6 holds"),
+            "{ahead}"
+        );
+        assert!(
+            ahead.contains("Ahead of every other system: yes"),
+            "{ahead}"
+        );
+        let behind = section(&[run("dst", 5000.0), run("DAQP", 4000.0)], "v");
+        assert!(
+            behind.contains("does not hold. Ahead of every other system: no"),
+            "{behind}"
+        );
+    }
+
+    #[test]
+    fn counts_are_short() {
+        let texts = [950.0, 6405.0, 43_150.0, 1_279_000.0].map(thousands);
+        assert_eq!(texts, ["950", "6.4k", "43k", "1.3M"]);
+    }
+}
