@@ -95,6 +95,22 @@ impl Run {
         };
         let number = |name: &str| field(name)?.parse().map_err(|_| complain(name));
         let (case, few) = (field("case")?, field("few")? == "true");
+        let described = Self {
+            case: case.to_owned(),
+            system: field("system")?.to_owned(),
+            role: field("role")?.to_owned(),
+            setting: field("setting")?.to_owned(),
+            few,
+            flash: number("flash")?,
+            ram: number("ram")?,
+            stack: number("stack")?,
+            cold: None,
+            warm: None,
+        };
+        if !text.contains("\ntick ") {
+            // A program that the emulator ended.
+            return Ok(described);
+        }
         let mut recorded = cases.join(case);
         if few {
             recorded.push("few");
@@ -130,16 +146,9 @@ impl Run {
             Ticks::of(&chosen.map(|(tick, _)| *tick).collect::<Vec<_>>())
         };
         Ok(Self {
-            case: case.to_owned(),
-            system: field("system")?.to_owned(),
-            role: field("role")?.to_owned(),
-            setting: field("setting")?.to_owned(),
-            few,
-            flash: number("flash")?,
-            ram: number("ram")?,
-            stack: number("stack")?,
             cold: part(0),
             warm: part(2),
+            ..described
         })
     }
 
@@ -246,5 +255,17 @@ mod tests {
         assert_eq!((warm.instructions.mean, warm.error.p99), (16.0, 0.25));
         assert_eq!(run.unsolved(), (1, 2));
         assert_eq!((run.flash, run.ram, run.stack), (1, 2, 3));
+    }
+
+    #[test]
+    fn a_run_without_ticks_has_no_counts() {
+        let file = std::env::temp_dir().join(format!("dst-no-run-{}.run", std::process::id()));
+        let text = "case plant\nsystem S\nrole default\nsetting x; no end after 120 s\nfew true\nflash 0\nram 0\nstack 0\n";
+        std::fs::write(&file, text).unwrap();
+        let run = Run::read(&file, &std::env::temp_dir());
+        std::fs::remove_file(&file).unwrap();
+        let run = run.unwrap();
+        assert!(run.cold.is_none() && run.warm.is_none());
+        assert_eq!(run.unsolved(), (0, 0));
     }
 }

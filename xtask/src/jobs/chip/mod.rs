@@ -39,11 +39,15 @@ const FURTHER: [(&str, usize, bool); 9] = [
 ];
 
 /// A setting above this many instructions per tick runs on a part of the ticks.
-const SLOW: f64 = 2e6;
+const SLOW: f64 = 3e6;
 /// A setting is accurate enough for the choice if the error of u0 (99th percentile) is at most this share of half the width.
 const ACCURACY: f64 = 0.01;
 /// Answers agree if the median error of the solved ticks is at most this share of half the width.
 const AGREEMENT: f64 = 0.25;
+
+/// Words of the error of a program that is ended by the emulator's patience, and that patience.
+const NO_END: &str = "no end after";
+const PATIENCE: &str = "120 s of emulation";
 
 /// Runs everything and hands the counts over.
 pub(crate) fn run(cargo: &Cargo, quick: bool, json: bool) -> Result<(), String> {
@@ -215,10 +219,10 @@ impl Work<'_> {
     fn best(&self, case: &Part<'_>, settings: Vec<Setting>) -> Result<Setting, String> {
         let mut best: Option<((u8, f64), Setting)> = None;
         for setting in settings {
-            let rank = self
-                .count(case, &setting, true)?
-                .1
-                .rank(ACCURACY * case.half);
+            let rank = match self.count(case, &setting, true) {
+                Err(reason) if reason.contains(NO_END) => (2, 0.0),
+                found => found?.1.rank(ACCURACY * case.half),
+            };
             if best.as_ref().is_none_or(|(least, _)| rank < *least) {
                 best = Some((rank, setting));
             }
@@ -229,7 +233,19 @@ impl Work<'_> {
 
     /// Counts a setting on all ticks, or on a part if it is slow, and writes the run.
     fn report(&self, case: &Part<'_>, setting: &Setting, role: &str) -> Result<(), String> {
-        let (few, score, exact) = self.count(case, setting, true)?;
+        let (few, score, exact) = match self.count(case, setting, true) {
+            Err(reason) if reason.contains(NO_END) => {
+                eprintln!("{reason} ({}, {role})", setting.words());
+                let text = format!(
+                    "case {}\nsystem {}\nrole {role}\nsetting {}; {NO_END} {PATIENCE}\nfew true\nflash 0\nram 0\nstack 0\n",
+                    case.name,
+                    setting.system(),
+                    setting.words()
+                );
+                return self.write(&text);
+            }
+            other => other?,
+        };
         if score.median > AGREEMENT * case.half {
             return Err(format!(
                 "{} on {}: its answers do not agree: median error {:.1e} of the solved ticks",
@@ -266,6 +282,10 @@ impl Work<'_> {
         for line in &counted.lines {
             let _ = writeln!(text, "tick {line}");
         }
+        self.write(&text)
+    }
+
+    fn write(&self, text: &str) -> Result<(), String> {
         let file = self.runs.join(format!("{:03}.run", self.kept()));
         std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))
     }
