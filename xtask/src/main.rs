@@ -45,6 +45,8 @@ enum Command {
     },
     /// Instructions per tick of the controllers on an emulated Cortex-M4F, in Rust and in C, with the error of every input.
     CountTicks,
+    /// Templates for firmware: each is built and run, and prints what its README says.
+    Templates,
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
     /// The examples print what their headers say.
@@ -137,6 +139,7 @@ fn main() -> ExitCode {
         Command::CountTicks => {
             suite::each([("instructions per tick", || jobs::cross::counts::run(&cargo))])
         }
+        Command::Templates => suite::each([("templates", || jobs::templates::run(&cargo))]),
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
         Command::Examples => suite::each([("examples", || jobs::examples::run(&cargo))]),
         Command::Words => suite::each([("words", || jobs::words::run(&cargo))]),

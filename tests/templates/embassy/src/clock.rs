@@ -33,7 +33,11 @@ impl Driver for Clock {
     fn schedule_wake(&self, at: u64, waker: &Waker) {
         critical_section::with(|token| {
             // The timer interrupts every millisecond, so there is no alarm to set.
-            let _ = self.queue.borrow(token).borrow_mut().schedule_wake(at, waker);
+            let _ = self
+                .queue
+                .borrow(token)
+                .borrow_mut()
+                .schedule_wake(at, waker);
         });
     }
 }
@@ -52,6 +56,10 @@ fn SysTick() {
     let now = CLOCK.now.load(Ordering::Relaxed).wrapping_add(1);
     CLOCK.now.store(now, Ordering::Relaxed);
     critical_section::with(|token| {
-        CLOCK.queue.borrow(token).borrow_mut().next_expiration(u64::from(now));
+        CLOCK
+            .queue
+            .borrow(token)
+            .borrow_mut()
+            .next_expiration(u64::from(now));
     });
 }

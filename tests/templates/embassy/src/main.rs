@@ -56,7 +56,9 @@ unsafe fn DefaultHandler(number: i16) {
 #[embassy_executor::task]
 async fn control(mut gains: Consumer<'static, Gains>) {
     let ([a, b, c, d], [e, f]) = (motor::A, motor::B);
-    let Ok(mut tick) = MEMORY.take().start() else { return };
+    let Ok(mut tick) = MEMORY.take().start() else {
+        return;
+    };
     let (mut x, mut estimate, mut theta) = ([1.0, 0.0], [0.9, 0.5], FIRST);
     let (mut most, mut late, mut received) = (0, 0, 0);
     let mut ticker = Ticker::every(PERIOD);
@@ -85,7 +87,11 @@ async fn control(mut gains: Consumer<'static, Gains>) {
     }
     hprintln!(
         "position {:.4}, error of the speed {:.4}, at most {} steps in a tick, {} late, gains received {} times",
-        x[0], (x[1] - estimate[1]).abs(), most, late, received
+        x[0],
+        (x[1] - estimate[1]).abs(),
+        most,
+        late,
+        received
     );
     debug::exit(debug::EXIT_SUCCESS);
 }
@@ -102,14 +108,20 @@ fn main() -> ! {
     }
     // Idle time: whatever the control task leaves.
     let tuner = TUNER.take();
-    let mut best = f32::INFINITY;
+    let (mut first, mut best) = (None, f32::INFINITY);
     while let Ok(Some((theta, seconds))) = tuner.improve() {
+        first.get_or_insert(seconds);
         if seconds < best {
             best = seconds;
             // A full queue is no loss: a better θ follows, or the last is among those in the queue.
             let _ = better.enqueue(theta);
         }
     }
+    hprintln!(
+        "tuner: the estimator settles after {:.2} s, at first after {:.2} s",
+        best,
+        first.unwrap_or(best)
+    );
     loop {
         cortex_m::asm::wfi();
     }

@@ -20,7 +20,10 @@ pub struct Tuner {
 
 impl Tuner {
     pub const fn new() -> Self {
-        let bounds = [Coordinate::Between(0.5, 16.0), Coordinate::Between(0.1, 60.0)];
+        let bounds = [
+            Coordinate::Between(0.5, 16.0),
+            Coordinate::Between(0.1, 60.0),
+        ];
         Self {
             descent: Descent::new(FIRST, bounds).at_most(40),
             memory: Memory::new(),
@@ -36,12 +39,20 @@ impl Tuner {
             |theta: 2, x: 2, _t| [x[1] - theta[0] * x[0], -2.0 * x[1] - theta[1] * x[0]].map(|v| -v),
             |x| x[0] * x[0] + x[1] * x[1],
         );
-        let plan = Euler::new(0.05).until(1e-3).at_most(400).staying_to_the_end();
+        let plan = Euler::new(0.05)
+            .until(1e-3)
+            .at_most(400)
+            .staying_to_the_end();
         match plan.sensitivity(&error, self.descent.theta(), &[0.1, 0.5], &mut self.memory) {
             Ok(found) => self.descent.tell(found.stop.time, found.time_gradient())?,
-            Err(Error::NotStopped { .. } | Error::FlatCrossing { .. }) => self.descent.tell_failed()?,
+            Err(Error::NotStopped { .. } | Error::FlatCrossing { .. }) => {
+                self.descent.tell_failed()?
+            }
             Err(other) => return Err(other),
         };
-        Ok(self.descent.best().map(|(gains, seconds)| (*gains, seconds)))
+        Ok(self
+            .descent
+            .best()
+            .map(|(gains, seconds)| (*gains, seconds)))
     }
 }

@@ -35,7 +35,12 @@ fn run() -> Result<(), Error> {
         x = plant(x, u);
         fastest = fastest.max(-x[1]);
     }
-    hprintln!("position {:.4}, highest speed {:.4}, at most {} steps in a tick", x[0], fastest, most);
+    hprintln!(
+        "position {:.4}, highest speed {:.4}, at most {} steps in a tick",
+        x[0],
+        fastest,
+        most
+    );
     Ok(())
 }
 
