@@ -57,13 +57,13 @@ enum Command {
     ///
     /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
     /// quarter of an hour; wants a machine with nothing else to do. With `--only firmware`: our controllers beside DAQP, OSQP and TinyMPC
-    /// on an emulated Cortex-M4F, counted.
+    /// on an emulated Cortex-M4F, counted; `--only engine`: the engine there beside hand-written C.
     Compare {
         /// Fewer and smaller cases; the results go to the target folder.
         #[arg(long)]
         quick: bool,
         /// One comparison only.
-        #[arg(long, value_parser = ["steps", "events", "ola", "l2o", "qp", "checkpoints", "firmware"])]
+        #[arg(long, value_parser = ["steps", "events", "ola", "l2o", "qp", "checkpoints", "firmware", "engine"])]
         only: Option<String>,
         /// A Python that has the packages of dst-bench/peers/requirements.txt; nothing is installed then.
         #[arg(long)]
@@ -151,6 +151,12 @@ fn main() -> ExitCode {
         } if only.as_deref() == Some("firmware") => {
             suite::exit_code(jobs::chip::run(&cargo, quick, json))
         }
+        Command::Compare {
+            only,
+            python: None,
+            json: false,
+            ..
+        } if only.as_deref() == Some("engine") => suite::exit_code(jobs::chip::engine(&cargo)),
         Command::Compare { only, json, .. } if json || only.as_deref() == Some("firmware") => {
             suite::exit_code(Err(
                 "--json goes with --only firmware, which takes no --python".to_owned(),

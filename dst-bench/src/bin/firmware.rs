@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use dst_bench::firmware::{Run, picture, section};
+use dst_bench::firmware::{Engine, Run, picture, section};
 use dst_bench::results;
 use dst_std::files::write_file;
 
@@ -43,16 +43,19 @@ fn run(args: &Args) -> Result<(), String> {
     if runs.is_empty() {
         return Err(format!("{}: no runs", args.runs.display()));
     }
-    let text = section(&runs, &args.versions);
+    let engine = Engine::read(&args.runs.join("engine.txt"))?;
+    let mut text = section(&runs, &args.versions);
+    if let Some(engine) = &engine {
+        text = format!("{text}\n{}", engine.words());
+    }
     let file = args.out.join("RESULTS.md");
     results::put(&file, "firmware", &text)?;
     write_file(&args.out.join("firmware.svg"), picture(&runs).as_bytes())?;
-    match args.json {
-        true => println!(
-            "{}",
-            serde_json::to_string_pretty(&runs).map_err(|e| e.to_string())?
-        ),
-        false => println!("{text}"),
+    if args.json {
+        let all = serde_json::json!({ "runs": runs, "engine": engine });
+        println!("{all:#}");
+    } else {
+        println!("{text}");
     }
     eprintln!("written: {}", file.display());
     Ok(())

@@ -2,16 +2,19 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `engine` | the engine beside hand-written C |
 //! | `random` | programs with a given share of active bounds |
 //! | `runs` | reads what `cargo xtask compare --only firmware` counted |
 //! | `section` | tables and the picture |
 //!
 //! The harnesses and scripts of the other systems are in `peers/firmware`.
 
+mod engine;
 mod random;
 mod runs;
 mod section;
 
+pub use engine::{Cost, Engine};
 pub use random::{RandomProgram, random_program};
 pub use runs::{Run, Spread, Ticks};
 pub use section::{picture, section};

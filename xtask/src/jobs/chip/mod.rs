@@ -5,6 +5,7 @@
 //! of the board. The programs are checked first: the other systems solve them in double precision and must find the recorded inputs.
 //! The counts go to files that `dst-bench/src/bin/firmware.rs` makes tables and the picture of.
 
+mod engine;
 mod install;
 mod program;
 mod score;
@@ -88,6 +89,9 @@ pub(crate) fn run(cargo: &Cargo, quick: bool, json: bool) -> Result<(), String> 
     for &(name, answers, regulator) in further {
         work.further(name, answers, regulator, tiny.first())?;
     }
+    let engine = runs.join("engine.txt");
+    std::fs::write(&engine, engine::run(cargo)?)
+        .map_err(|e| format!("{}: {e}", engine.display()))?;
     let mut report = cargo.command();
     let out = match quick {
         true => folder.clone(),
@@ -104,6 +108,12 @@ pub(crate) fn run(cargo: &Cargo, quick: bool, json: bool) -> Result<(), String> 
         .args(["--versions", &peers.versions.join(", ").replace("==", " ")])
         .args(json.then_some("--json"));
     succeed(&mut report).map_err(|_| "the report failed; the reason is above".to_owned())
+}
+
+/// The engine beside hand-written C alone.
+pub(crate) fn engine(cargo: &Cargo) -> Result<(), String> {
+    crate::jobs::cross::CORTEX_M4F.ensure()?;
+    engine::run(cargo).map(drop)
 }
 
 /// Folders and installed systems.

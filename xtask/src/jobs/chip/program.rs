@@ -9,7 +9,7 @@ use crate::elf::Elf;
 use crate::jobs::cross::CORTEX_M4F;
 
 /// Flags of every file, whoever wrote it.
-const FLAGS: [&str; 7] = [
+pub(crate) const FLAGS: [&str; 7] = [
     "-O2",
     "-mcpu=cortex-m4",
     "-mthumb",
