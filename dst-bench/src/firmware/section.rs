@@ -29,7 +29,7 @@ const FAVOURS: &str = "\
 the parameters. Best of the grid: primal tolerance, and its constants compiled as `float` (`-fsingle-precision-constant`). Unsolved ticks of \
 the safety filter's loop are states on their bound that rounding moves beyond it; it calls them infeasible. \
 *OSQP* is its generated code. Condensed: the variables are the inputs; sparse: inputs and states. The four axes of the safety filter share \
-a solver, each with its own last solution. Best of the grid: ρ in half decades from 1e-5 to 1e3, ε of 1e-3, 1e-4, 1e-5, both forms, a stop test \
+a solver, each with its own last solution; its sparse form is left out, because in single precision it solved 16 of 200 ticks. Best of the grid: ρ in half decades from 1e-5 to 1e3, ε of 1e-3, 1e-4, 1e-5, both forms, a stop test \
 every five iterations; the fewest instructions among settings whose error is at most a hundredth of half the width of the bounds. \
 *TinyMPC* is changed in its favour: `float`, matrices of fixed size and no heap, no message through `std::cout`, no bounds of states, ρ added \
 once to the weights and not twice. Its terminal weight depends on ρ; its error is that against the program with this weight. Its \
