@@ -65,7 +65,7 @@ impl Engine {
         })
     }
 
-    /// What the section says.
+    /// The text of the section.
     pub fn words(&self) -> String {
         let Self {
             engine,

@@ -16,7 +16,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of some numbers; `None` if there are none.
+    /// Spread of some numbers; `None` if there are none.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = values.collect();
         sorted.sort_by(f64::total_cmp);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::program::Counted;
 
-/// What a setting is chosen by.
+/// Numbers by which a setting is chosen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Score {
     /// Mean instructions of a tick.
