@@ -23,7 +23,7 @@ const LARGEST: f64 = 100.0;
 
 /// A program of `n` variables and `count` ticks with `share` per cent of the bounds active.
 pub fn random_program(n: usize, share: usize, count: usize) -> Result<RandomProgram, String> {
-    let vectors: Vec<Vec<f64>> = (0..3).map(|k| unit(normals(bits(7, k), n))).collect();
+    let vectors: Vec<Vec<f64>> = (0..3).map(|k| unit(&normals(bits(7, k), n))).collect();
     let power = |sign: f64| -> Vec<f64> {
         let mut matrix = vec![0.0; n * n];
         for i in 0..n {
@@ -65,7 +65,7 @@ pub fn random_program(n: usize, share: usize, count: usize) -> Result<RandomProg
     })
 }
 
-fn unit(vector: Vec<f64>) -> Vec<f64> {
+fn unit(vector: &[f64]) -> Vec<f64> {
     let norm = vector.iter().map(|v| v * v).sum::<f64>().sqrt();
     vector.iter().map(|v| v / norm).collect()
 }

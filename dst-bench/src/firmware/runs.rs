@@ -124,7 +124,7 @@ impl Run {
             .lines()
             .filter_map(|l| l.strip_prefix("tick "))
             .collect();
-        if lines.len() != flags.len() || exact.len() % lines.len().max(1) != 0 {
+        if lines.len() != flags.len() || !exact.len().is_multiple_of(lines.len().max(1)) {
             return Err(complain(&format!(
                 "{} ticks, not {}",
                 lines.len(),

@@ -156,10 +156,10 @@ fn verdict(runs: &[Run], case: &str, promised: f64) -> String {
             let by = mine.instructions.by(best);
             by.mean < 1.0 && by.p99 < 1.0 && by.max < 1.0
         });
-        let _ = write!(
+        let _ = writeln!(
             text,
             "Ours by DAQP's, {kind}: {:.2} / {:.2} / {:.2}; at most {share} / {SHARE} / {SHARE} {}. Ahead of every other system: {}. Error of u0 \
-             (99th percentile) {:.1e}, at most {promised:e} {}.\n",
+             (99th percentile) {:.1e}, at most {promised:e} {}.",
             ratio.mean,
             ratio.p99,
             ratio.max,
@@ -211,8 +211,11 @@ fn ours<'a>(runs: &'a [Run], case: &str) -> Option<&'a Run> {
     runs.iter().find(|r| r.case == case && r.system == "dst")
 }
 
+/// A part of the ticks of a run.
+type Part = fn(&Run) -> Option<Ticks>;
+
 /// Cold ticks and ticks of the loops.
-fn kinds() -> [(&'static str, fn(&Run) -> Option<Ticks>); 2] {
+fn kinds() -> [(&'static str, Part); 2] {
     [("cold", |run| run.cold), ("loop", |run| run.warm)]
 }
 
