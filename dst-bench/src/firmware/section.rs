@@ -86,7 +86,11 @@ fn table(runs: &[Run], case: &str) -> Table {
             format!("{}; {}", error(run.cold), error(run.warm)),
             kilobytes(run.flash),
             kilobytes(run.ram),
-            format!("{} B", run.stack),
+            if run.stack > 0 {
+                format!("{} B", run.stack)
+            } else {
+                String::new()
+            },
             unsolved_of(unsolved, ticks),
         ];
         table.row(cells.into_iter().map(Into::into));
@@ -207,8 +211,10 @@ fn behind(runs: &[Run]) -> String {
     }
 }
 
+/// Our controller in C: the others are in C, too.
 fn ours<'a>(runs: &'a [Run], case: &str) -> Option<&'a Run> {
-    runs.iter().find(|r| r.case == case && r.system == "dst")
+    let mut mine = runs.iter().filter(|r| r.case == case && r.system == "dst");
+    mine.find(|r| !r.setting.contains("Rust"))
 }
 
 /// A part of the ticks of a run.
@@ -249,6 +255,9 @@ fn unsolved_of(unsolved: usize, ticks: usize) -> String {
 }
 
 fn kilobytes(bytes: u64) -> String {
+    if bytes == 0 {
+        return String::new();
+    }
     format!("{:.1} kB", bytes as f64 / 1000.0)
 }
 

@@ -18,7 +18,7 @@ const AGREEMENT: f32 = 1e-4;
 
 /// Counts both and returns the lines of `engine.txt`: name, forward and backward instructions per step, bytes of code.
 pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
-    let ours = build_firmware(cargo, "minimal", "even")?;
+    let ours = build_firmware(cargo, "minimal", "even", &[])?;
     let output = CORTEX_M4F.run(&ours)?;
     let words: Vec<u32> = output
         .stdout
