@@ -111,11 +111,9 @@ fn further(runs: &[Run]) -> Table {
     let mut last = "";
     for run in runs.iter().filter(|run| plant(&run.case).is_none()) {
         let (unsolved, ticks) = run.unsolved();
-        let name = match run.case.split_once('_') {
-            _ if run.case == last => String::new(),
-            Some(("horizon", stages)) => format!("quadrotor, {stages} moves"),
-            Some((_, share)) => format!("random, {share} % active"),
-            None => run.case.clone(),
+        let name = match run.case == last {
+            true => String::new(),
+            false => case_name(&run.case),
         };
         last = &run.case;
         let cells = [
@@ -180,34 +178,54 @@ fn verdict(runs: &[Run], case: &str, promised: f64) -> String {
     text.trim_end().to_owned()
 }
 
-/// Further cases in which another system takes fewer instructions on average.
+/// Further cases in which another system takes less than ours: instructions on average, flash, RAM.
 fn behind(runs: &[Run]) -> String {
-    let mut found = Vec::new();
-    for run in runs
-        .iter()
-        .filter(|r| plant(&r.case).is_none() && r.system != "dst")
-    {
-        let Some(ours) = ours(runs, &run.case) else {
-            continue;
-        };
-        for (kind, part) in kinds() {
-            if let (Some(mine), Some(other)) = (part(ours), part(run))
-                && other.instructions.mean < mine.instructions.mean
+    type Amount = fn(&Run) -> Option<f64>;
+    let amounts: [(&str, Amount); 4] = [
+        ("Fewer instructions on average, cold", |r| {
+            Some(r.cold?.instructions.mean)
+        }),
+        ("Fewer instructions on average, in the loop", |r| {
+            Some(r.warm?.instructions.mean)
+        }),
+        ("Less flash", |r| (r.flash > 0).then_some(r.flash as f64)),
+        ("Less RAM", |r| (r.ram > 0).then_some(r.ram as f64)),
+    ];
+    let mut text = String::new();
+    for (what, amount) in amounts {
+        let mut found: Vec<String> = Vec::new();
+        for run in runs
+            .iter()
+            .filter(|r| plant(&r.case).is_none() && r.system != "dst")
+        {
+            let mine = ours(runs, &run.case).and_then(amount);
+            if let (Some(mine), Some(other)) = (mine, amount(run))
+                && other < mine
             {
-                let by = mine.instructions.mean / other.instructions.mean;
+                let name = case_name(&run.case);
                 found.push(format!(
-                    "{} on {} ({kind}, ours takes {by:.1} times as many)",
-                    run.system, run.case
+                    "{} on {name} (ours {:.1} times)",
+                    run.system,
+                    mine / other
                 ));
             }
         }
-    }
-    match found.is_empty() {
-        true => "No other system takes fewer instructions on average in any of these.".to_owned(),
-        false => format!(
-            "Fewer instructions than ours on average: {}.",
+        let found = if found.is_empty() {
+            "none".to_owned()
+        } else {
             found.join("; ")
-        ),
+        };
+        let _ = writeln!(text, "{what} than ours: {found}.");
+    }
+    text.trim_end().to_owned()
+}
+
+/// Name of a further case.
+fn case_name(case: &str) -> String {
+    match case.split_once('_') {
+        Some(("horizon", stages)) => format!("quadrotor, {stages} moves"),
+        Some(("random", share)) => format!("random, {share} % active"),
+        _ => case.to_owned(),
     }
 }
 
@@ -347,6 +365,24 @@ mod tests {
             behind.contains("does not hold. Ahead of every other system: no"),
             "{behind}"
         );
+    }
+
+    #[test]
+    fn the_section_says_where_ours_takes_more() {
+        let longer = |system: &str, mean: f64, flash: u64| Run {
+            case: "horizon_30".to_owned(),
+            flash,
+            ..run(system, mean)
+        };
+        let text = section(
+            &[longer("dst", 5000.0, 3000), longer("DAQP", 4000.0, 6000)],
+            "v",
+        );
+        assert!(
+            text.contains("cold than ours: DAQP on quadrotor, 30 moves (ours 1.2 times)"),
+            "{text}"
+        );
+        assert!(text.contains("Less flash than ours: none"), "{text}");
     }
 
     #[test]
