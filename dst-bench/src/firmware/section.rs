@@ -131,14 +131,18 @@ fn further(runs: &[Run]) -> Table {
     table
 }
 
-/// Ours by DAQP's best, and by the best of all others.
+/// Ours by DAQP's best, and by the best of all others, in C and in Rust.
 fn verdict(runs: &[Run], case: &str, promised: f64) -> String {
-    let Some(ours) = ours(runs, case) else {
-        return "Ours was not run.".to_owned();
-    };
-    let mut text = String::new();
-    for (kind, part) in kinds() {
+    let mine = runs.iter().filter(|r| r.case == case && r.system == "dst");
+    let both = mine.flat_map(|run| kinds().map(|kind| (run, kind)));
+    let mut lines = Vec::new();
+    for (ours, (kind, part)) in both {
         let Some(mine) = part(ours) else { continue };
+        let language = if ours.setting.contains("Rust") {
+            "Rust"
+        } else {
+            "C"
+        };
         let others = |system: &'static str| {
             let of_case = runs.iter().filter(move |r| r.case == case);
             let chosen = of_case
@@ -158,10 +162,9 @@ fn verdict(runs: &[Run], case: &str, promised: f64) -> String {
             let by = mine.instructions.by(best);
             by.mean < 1.0 && by.p99 < 1.0 && by.max < 1.0
         });
-        let _ = writeln!(
-            text,
-            "Ours by DAQP's, {kind}: {:.2} / {:.2} / {:.2}; at most {share} / {SHARE} / {SHARE} {}. Ahead of every other system: {}. Error of u0 \
-             (99th percentile) {:.1e}, at most {promised:e} {}.",
+        lines.push(format!(
+            "- Ours in {language} by DAQP's, {kind}: {:.2} / {:.2} / {:.2}; at most {share} / {SHARE} / {SHARE} {}. Ahead of every other system: \
+             {}. Error of u0 (99th percentile) {:.1e}, at most {promised:e} {}.",
             ratio.mean,
             ratio.p99,
             ratio.max,
@@ -173,9 +176,12 @@ fn verdict(runs: &[Run], case: &str, promised: f64) -> String {
             } else {
                 "does not hold"
             },
-        );
+        ));
     }
-    text.trim_end().to_owned()
+    if lines.is_empty() {
+        return "Ours was not run.".to_owned();
+    }
+    lines.join("\n")
 }
 
 /// Further cases in which another system takes less than ours: instructions on average, flash, RAM.
