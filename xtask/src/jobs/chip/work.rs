@@ -199,7 +199,7 @@ impl Work<'_> {
         )
     }
 
-    /// Our controllers of the two plants in Rust; their bytes are not told apart.
+    /// Our controllers of the two plants in Rust; one program has both, so there are no bytes of each.
     pub(super) fn in_rust(&self) -> Result<(), String> {
         let files = ["safety_filter", "quadrotor"].map(|name| self.cases.join(name).join("ticks"));
         let all = in_rust::count(self.cargo, &files)?;
