@@ -188,10 +188,10 @@ fn verdict(runs: &[Run], case: &str, promised: f64) -> String {
 fn behind(runs: &[Run]) -> String {
     type Amount = fn(&Run) -> Option<f64>;
     let amounts: [(&str, Amount); 4] = [
-        ("Fewer instructions on average, cold", |r| {
+        ("Cold, fewer instructions on average", |r| {
             Some(r.cold?.instructions.mean)
         }),
-        ("Fewer instructions on average, in the loop", |r| {
+        ("In the loop, fewer instructions on average", |r| {
             Some(r.warm?.instructions.mean)
         }),
         ("Less flash", |r| (r.flash > 0).then_some(r.flash as f64)),
@@ -385,7 +385,7 @@ mod tests {
             "v",
         );
         assert!(
-            text.contains("cold than ours: DAQP on quadrotor, 30 moves (ours 1.2 times)"),
+            text.contains("Cold, fewer instructions on average than ours: DAQP on quadrotor, 30 moves (ours 1.2 times)"),
             "{text}"
         );
         assert!(text.contains("Less flash than ours: none"), "{text}");

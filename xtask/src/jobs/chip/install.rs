@@ -64,6 +64,14 @@ impl Peers {
         Ok(peers)
     }
 
+    /// Names and versions, each once.
+    pub(crate) fn names(&self) -> String {
+        let mut names = self.versions.clone();
+        names.sort();
+        names.dedup();
+        names.join(", ").replace("==", " ")
+    }
+
     /// Folder of an unpacked source distribution.
     pub(crate) fn source(&self, package: &str) -> Result<PathBuf, String> {
         let wanted = format!("{package}==");

@@ -92,7 +92,7 @@ pub(crate) fn run(cargo: &Cargo, quick: bool, json: bool) -> Result<(), String> 
         .arg(&work.cases)
         .arg("--out")
         .arg(out)
-        .args(["--versions", &peers.versions.join(", ").replace("==", " ")])
+        .args(["--versions", &peers.names()])
         .args(json.then_some("--json"));
     succeed(&mut report).map_err(|_| "the report failed; the reason is above".to_owned())
 }
