@@ -3,7 +3,7 @@
 In the copy, in its favour:
 - numbers are float, and every matrix has the size that its comment states, so that there is no heap;
 - the message at the end of a solve is left out (it takes std::cout), and so is the adaptation of rho: that allocates two dense matrices of
-  180 kB on the heap in every solve, reads a flag that is never set, and changes matrices that the solver does not use.
+  more than 175 kB each on the heap, reads a flag before anything sets it, and leaves two of the matrices that the solver reads as they were.
 Its setup adds rho to the weights twice. The gains are computed here with rho added once.
 The weight of its last state is that of the infinite horizon of the weights with rho, less rho. It depends on rho, so the exact inputs are
 those of the program with that weight: `exact`.

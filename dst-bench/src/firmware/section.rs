@@ -26,15 +26,16 @@ them to 1e-5.";
 
 const FAVOURS: &str = "\
 *DAQP* is used as its code generator for MPC does: the program is prepared in double precision, a tick moves the bounds by a product with \
-the parameters. Best of the grid: primal tolerance, and its constants compiled as `float` (`-fsingle-precision-constant`). Unsolved ticks of \
-the safety filter's loop are states on their bound that rounding moves beyond it; it calls them infeasible. \
+the parameters. Best of the grid: primal tolerance, and its constants compiled as `float` (`-fsingle-precision-constant`). Its unsolved ticks of \
+the safety filter's loop start where rounding moved a state out of the feasible set (in double precision it calls them infeasible, too), or \
+follow such a tick. \
 *OSQP* is its generated code. Condensed: the variables are the inputs; sparse: inputs and states. The four axes of the safety filter share \
 a solver, each with its own last solution; its sparse form is left out, because in single precision it solved 16 of 200 ticks. Best of the grid: ρ in half decades from 1e-5 to 1e3, ε of 1e-3, 1e-4, 1e-5, both forms, a stop test \
 every five iterations; the fewest instructions among settings whose error is at most a hundredth of half the width of the bounds. \
 *TinyMPC* is changed in its favour: `float`, matrices of fixed size and no heap, no message through `std::cout`, no bounds of states, ρ added \
 once to the weights and not twice. Its terminal weight depends on ρ; its error is that against the program with this weight. Its \
-adaptation of ρ is not run: it allocates dense matrices of 180 kB in every solve, reads a flag that is never set, and changes matrices \
-that the solver does not read. It cannot pose the safety filter, which has no weight of the states. *qpOASES* is in no package \
+adaptation of ρ is not run: it allocates two dense matrices of more than 175 kB each, reads a flag before anything sets it, and leaves two \
+of the matrices that the solver reads as they were. It cannot pose the safety filter, whose last state has no weight. *qpOASES* is in no package \
 index that was tried and is left out.";
 
 /// The section of the results.
