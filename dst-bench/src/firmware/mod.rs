@@ -5,16 +5,19 @@
 //! | `engine` | the engine beside hand-written C |
 //! | `random` | programs with a given share of active bounds |
 //! | `runs` | reads what `cargo xtask compare --only firmware` counted |
-//! | `section` | tables and the picture |
+//! | `section`, `words`, `picture` | tables, their text, the picture |
 //!
 //! The harnesses and scripts of the other systems are in `peers/firmware`.
 
 mod engine;
+mod picture;
 mod random;
 mod runs;
 mod section;
+mod words;
 
 pub use engine::{Cost, Engine};
+pub use picture::picture;
 pub use random::{RandomProgram, random_program};
 pub use runs::{Run, Spread, Ticks};
-pub use section::{picture, section};
+pub use section::section;

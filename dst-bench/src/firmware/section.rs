@@ -1,42 +1,20 @@
-//! Tables and the picture of the comparison on the chip.
+//! Tables of the comparison on the chip.
 
 use std::fmt::Write;
 
-use dst_std::report::{Axis, Plot, Series, Table, panels};
+use dst_std::report::Table;
 
 use super::runs::{Run, Spread, Ticks};
+use super::words::{FAVOURS, WORDS};
 
 /// Cases with all settings, and the errors of u0 (99th percentile) that ours promises, cold and in the loop.
-const PLANTS: [(&str, &str, f64); 2] = [
+pub(super) const PLANTS: [(&str, &str, f64); 2] = [
     ("quadrotor", "Quadrotor", 1e-5),
     ("safety_filter", "Safety filter", 1e-4),
 ];
 /// Ours at most this much of DAQP's instructions; the mean of the safety filter's loop is allowed more.
 const SHARE: f64 = 0.6;
 const SHARE_OF_THE_LOOP: f64 = 0.8;
-
-const WORDS: &str = "\
-Every system is compiled by arm-none-eabi-gcc with -O2 for a Cortex-M4F, runs in the same loop over the same recorded ticks, and is \
-counted by the timer of the emulated board (QEMU, `-icount`): instructions, not cycles. Single precision. A cell is mean / 99th \
-percentile / maximum of a tick. *Cold*: 1000 states, each without a last solution. *Loop*: 20 runs of 30 ticks of the exact closed loop, \
-each tick from the solution before it, in the way of the system itself. The error is that of u0 against the exact solution, largest input. \
-Settings above three million instructions per tick run on every tenth cold tick and the first 100 ticks of the loop. Bytes are those \
-beyond a program that does nothing. The exact inputs are checked first: DAQP and OSQP solve the programs in double precision and find \
-them to 1e-5.";
-
-const FAVOURS: &str = "\
-*DAQP* is used as its code generator for MPC does: the program is prepared in double precision, a tick moves the bounds by a product with \
-the parameters. Best of the grid: primal tolerance, and its constants compiled as `float` (`-fsingle-precision-constant`). Its unsolved ticks of \
-the safety filter's loop start where rounding moved a state out of the feasible set (in double precision it calls them infeasible, too), or \
-follow such a tick. \
-*OSQP* is its generated code. Condensed: the variables are the inputs; sparse: inputs and states. The four axes of the safety filter share \
-a solver, each with its own last solution; its sparse form is left out, because in single precision it solved 16 of 200 ticks. Best of the grid: ρ in half decades from 1e-5 to 1e3, ε of 1e-3, 1e-4, 1e-5, both forms, a stop test \
-every five iterations; the fewest instructions among settings whose error is at most a hundredth of half the width of the bounds. \
-*TinyMPC* is changed in its favour: `float`, matrices of fixed size and no heap, no message through `std::cout`, no bounds of states, ρ added \
-once to the weights and not twice. Its terminal weight depends on ρ; its error is that against the program with this weight. Its \
-adaptation of ρ is not run: it allocates two dense matrices of more than 175 kB each, reads a flag before anything sets it, and leaves two \
-of the matrices that the solver reads as they were. It cannot pose the safety filter, whose last state has no weight. *qpOASES* is in no package \
-index that was tried and is left out.";
 
 /// The section of the results.
 pub fn section(runs: &[Run], versions: &str) -> String {
@@ -243,10 +221,10 @@ fn ours<'a>(runs: &'a [Run], case: &str) -> Option<&'a Run> {
 }
 
 /// A part of the ticks of a run.
-type Part = fn(&Run) -> Option<Ticks>;
+pub(super) type Part = fn(&Run) -> Option<Ticks>;
 
 /// Cold ticks and ticks of the loops.
-fn kinds() -> [(&'static str, Part); 2] {
+pub(super) fn kinds() -> [(&'static str, Part); 2] {
     [("cold", |run| run.cold), ("loop", |run| run.warm)]
 }
 
@@ -295,34 +273,6 @@ fn thousands(count: f64) -> String {
     };
     let digits = usize::from(value < 10.0);
     format!("{value:.digits$}{unit}")
-}
-
-/// Instructions of a tick against the error of u0: a panel for each plant, cold and in the loop, a point per system and setting.
-pub fn picture(runs: &[Run]) -> String {
-    let mut plots = Vec::new();
-    for (case, title, _) in PLANTS {
-        for (kind, part) in kinds() {
-            let mut plot = Plot::new(format!("{title}, {kind}"))
-                .x(Axis::log("error of u0, 99th percentile"))
-                .y(Axis::log("instructions per tick"))
-                .size(430.0, 260.0);
-            for (colour, system) in ["dst", "DAQP", "OSQP", "TinyMPC"].into_iter().enumerate() {
-                let of_system = runs.iter().filter(|r| r.case == case && r.system == system);
-                let points: Vec<(f64, f64)> = of_system
-                    .filter_map(|r| {
-                        let ticks = part(r)?;
-                        Some((ticks.error.p99, ticks.instructions.mean))
-                    })
-                    .collect();
-                if !points.is_empty() {
-                    let series = Series::new(system, points);
-                    plot = plot.line(series.colour(colour).only_markers());
-                }
-            }
-            plots.push(plot);
-        }
-    }
-    panels(&plots, 2).to_svg()
 }
 
 #[cfg(test)]
