@@ -9,12 +9,14 @@
 //! | `overhead`, `steps` | instructions of one Euler step, by the engine and by hand: at N and at 2N steps under callgrind, so that start-up does not count |
 //! | `slower`, `hot` | the hot paths ([`hot`]) against `baseline.txt` or an earlier commit |
 //! | `compare`, `ours` | other systems side by side ([`compare`]), their scripts in `peers/` |
+//! | `firmware_cases`, `firmware` | our controllers and other solvers on an emulated chip ([`firmware`]), their harnesses in `peers/firmware` |
 //! | `growth`, `ours` | time and memory against dimension, steps, slots and threads |
 //! | `dense_step` | a step with a large dense matrix against one reading of it |
 //!
-//! `RESULTS.md` ([`results`]) is written by `compare` and `growth`. `cargo xtask` starts them; see CONTRIBUTING.
+//! `RESULTS.md` ([`results`]) is written by `compare`, `firmware` and `growth`. `cargo xtask` starts them; see CONTRIBUTING.
 
 pub mod compare;
+pub mod firmware;
 pub mod formulas;
 mod hand;
 pub mod hot;

@@ -45,6 +45,8 @@ enum Command {
     },
     /// Instructions per tick of the controllers on an emulated Cortex-M4F, in Rust and in C, with the error of every input.
     CountTicks,
+    /// Templates for firmware: each is built and run, and prints what its README says.
+    Templates,
     /// Instructions per step, dst-core against a loop by hand; fails above the limit.
     Overhead,
     /// The examples print what their headers say.
@@ -54,17 +56,21 @@ enum Command {
     /// Ours beside JAX, equinox, diffrax, PyTorch, torchdiffeq and scipy, by turns: answers, times, memory.
     ///
     /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
-    /// quarter of an hour; wants a machine with nothing else to do.
+    /// quarter of an hour; wants a machine with nothing else to do. With `--only firmware`: our controllers beside DAQP, OSQP and TinyMPC
+    /// on an emulated Cortex-M4F, counted; `--only engine`: the engine there beside hand-written C.
     Compare {
         /// Fewer and smaller cases; the results go to the target folder.
         #[arg(long)]
         quick: bool,
         /// One comparison only.
-        #[arg(long, value_parser = ["steps", "events", "ola", "l2o", "checkpoints"])]
+        #[arg(long, value_parser = ["steps", "events", "ola", "l2o", "qp", "checkpoints", "firmware", "engine"])]
         only: Option<String>,
         /// A Python that has the packages of dst-bench/peers/requirements.txt; nothing is installed then.
         #[arg(long)]
         python: Option<std::path::PathBuf>,
+        /// Counts as JSON on standard output; with `--only firmware`.
+        #[arg(long)]
+        json: bool,
     },
     /// Regressions: instructions of the hot paths against dst-bench/baseline.txt, or against another commit.
     Bench {
@@ -133,13 +139,34 @@ fn main() -> ExitCode {
         Command::CountTicks => {
             suite::each([("instructions per tick", || jobs::cross::counts::run(&cargo))])
         }
+        Command::Templates => suite::each([("templates", || jobs::templates::run(&cargo))]),
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
         Command::Examples => suite::each([("examples", || jobs::examples::run(&cargo))]),
         Command::Words => suite::each([("words", || jobs::words::run(&cargo))]),
         Command::Compare {
             quick,
             only,
+            python: None,
+            json,
+        } if only.as_deref() == Some("firmware") => {
+            suite::exit_code(jobs::chip::run(&cargo, quick, json))
+        }
+        Command::Compare {
+            only,
+            python: None,
+            json: false,
+            ..
+        } if only.as_deref() == Some("engine") => suite::exit_code(jobs::chip::engine(&cargo)),
+        Command::Compare { only, json, .. } if json || only.as_deref() == Some("firmware") => {
+            suite::exit_code(Err(
+                "--json goes with --only firmware, which takes no --python".to_owned(),
+            ))
+        }
+        Command::Compare {
+            quick,
+            only,
             python,
+            ..
         } => suite::exit_code(jobs::compare::run(&cargo, quick, only.as_deref(), python)),
         Command::Bench { against, write } => {
             suite::exit_code(jobs::bench::run(&cargo, against.as_deref(), write))

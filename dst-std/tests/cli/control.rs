@@ -97,7 +97,7 @@ fn an_export_is_the_same_text_with_any_threads() {
     assert_eq!(in_rust, numbers(&c, "motor_gram["));
 }
 
-/// The motor of `tests/c/own_controller.c` is what its model gives: no edits by hand, no change of the exporter.
+/// The motor of `tests/c/own_controller.c` and of the templates is what its model gives: no edits by hand, no change of the exporter.
 #[test]
 fn the_controller_of_the_program_in_c_is_an_export() {
     let scratch = Scratch::new("own");
@@ -107,19 +107,21 @@ fn the_controller_of_the_program_in_c_is_an_export() {
     text(&[
         "control", "export", "--quiet", "--model", &model, "--out", &out,
     ]);
-    let found = std::fs::read_to_string(format!("{out}/motor.h")).unwrap();
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../tests/c/controllers/motor.h"
-    );
-    if std::env::var_os("DST_BLESS").is_some() {
-        std::fs::write(path, &found).unwrap();
+    for (name, committed) in [
+        ("motor.h", "c/controllers/motor.h"),
+        ("motor.rs", "templates/firmware/src/motor.rs"),
+    ] {
+        let found = std::fs::read_to_string(format!("{out}/{name}")).unwrap();
+        let path = format!("{}/../tests/{committed}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("DST_BLESS").is_some() {
+            std::fs::write(&path, &found).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            found == committed,
+            "{name} is not what is exported; DST_BLESS=1 writes it anew"
+        );
     }
-    let committed = std::fs::read_to_string(path).unwrap();
-    assert!(
-        found == committed,
-        "motor.h is not what is exported; DST_BLESS=1 writes it anew"
-    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod c_firmware;
 pub(crate) mod c_header;
 pub(crate) mod c_lib;
 mod c_reference;
+pub(crate) mod chip;
 pub(crate) mod clean_clone;
 mod clippy;
 pub(crate) mod compare;
@@ -17,6 +18,7 @@ mod fmt;
 pub(crate) mod growth;
 mod host;
 pub(crate) mod overhead;
+pub(crate) mod templates;
 pub(crate) mod words;
 
 use crate::cargo::Cargo;
@@ -80,6 +82,7 @@ pub(crate) const CROSS: &[Job] = &[
     firmware::<3>(),
     job("C firmware", c_firmware::run),
     noted("instructions per tick", cross::counts::run),
+    noted("templates", templates::run),
 ];
 
 /// The C library: on this machine, then as firmware.

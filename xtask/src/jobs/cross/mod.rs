@@ -165,6 +165,22 @@ pub(crate) fn fmt(cargo: &Cargo) -> Result<(), String> {
     succeed(&mut command)
 }
 
+/// Builds a program of the firmware for the Cortex-M4F with a profile; returns its file.
+pub(crate) fn build_firmware(
+    cargo: &Cargo,
+    name: &str,
+    profile: &str,
+    variables: &[(&str, &str)],
+) -> Result<PathBuf, String> {
+    let rust = RustFor::new(cargo, CORTEX_M4F.target)?;
+    let firmware = Firmware {
+        cargo,
+        rust: &rust,
+        out: cargo.target_folder("on-target"),
+    };
+    firmware.build_with(name, profile, variables)
+}
+
 /// Builds firmware for one target.
 struct Firmware<'a> {
     cargo: &'a Cargo,
