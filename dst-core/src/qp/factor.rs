@@ -14,6 +14,7 @@ pub(crate) const fn packed_len(rows: usize) -> usize {
 
 /// Appends row k, given the entries of W that it shares with the rows before in `values` and its own in `diagonal`. Returns the
 /// pivot; at most `least` counts as zero, and the row is then not part of the factor.
+#[cfg(feature = "libm")]
 #[inline]
 pub(crate) fn append<S: Scalar>(
     packed: &mut [S],
@@ -40,7 +41,7 @@ pub(crate) struct RightSide<'a, S> {
     pub(crate) next: S,
 }
 
-/// As [`append`], and continues a right-hand side.
+/// Appends row k as `append` does, and continues a right-hand side.
 #[inline]
 pub(crate) fn append_with<S: Scalar>(
     packed: &mut [S],
