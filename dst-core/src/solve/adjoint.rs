@@ -261,11 +261,15 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         else {
             return Err(Error::Order);
         };
+        // Cut to the length that the system declares: if that is a constant, the compiler unrolls all loops over a state.
+        let states = problem.system.dims().states;
         let [last, rate, here, next] = sweep.roles.map(|role| {
-            rows.get_mut(usize::from(role))
-                .map(take)
-                .unwrap_or_default()
+            let row = rows.get_mut(usize::from(role)).map(take);
+            row.and_then(|row| row.get_mut(..states))
         });
+        let (Some(last), Some(rate), Some(here), Some(next)) = (last, rate, here, next) else {
+            return Err(Error::Changed);
+        };
         if sweep.replaced {
             swap(&mut lambda, &mut spare);
         }

@@ -309,10 +309,8 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         };
         let (criterion, previous) = (Cell::from_mut(criterion), Cell::from_mut(previous));
         let (best, loss) = (Cell::from_mut(best), Cell::from_mut(loss));
-        // J of the iterate in `lambda`. An improvement makes it differ from the best J, at no cost on the common path.
-        let mut kept = if *best_is_current { S::NAN } else { best.get() };
-        // Step before which the next state is saved.
-        let mut save_at = schedule.next_save().saturating_add(1);
+        // Step before which something else has to be done: the call ends, or a state is saved.
+        let mut pause = end.min(schedule.next_save().saturating_add(1));
         let mut evaluated = *phase == Phase::Running;
         let mut steps = *steps_done;
         let mut t = self.time(steps);
@@ -324,14 +322,15 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 criterion.set(j);
                 loss.set(reading.loss);
                 see(steps, reading);
-                // Two comparisons on the common path; NaN fails the first, +∞ the second.
+                // The common paths take two or three comparisons; NaN fails the first of them, +∞ the last.
                 if j > epsilon && j < best.get() {
                     best.set(j);
-                } else {
+                    *best_is_current = true;
+                } else if !(j > epsilon && j < S::INFINITY) || *best_is_current || *entry != NONE {
                     let better = j < best.get() && j.is_finite();
-                    if !better && kept != best.get() && steps > 0 {
+                    if !better && *best_is_current && steps > 0 {
                         // The previous iterate was the best: keep it.
-                        kept = best.get();
+                        *best_is_current = false;
                         transfer(cells(lambda), cells(prev));
                     }
                     if !j.is_finite() {
@@ -339,6 +338,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                     }
                     if better {
                         best.set(j);
+                        *best_is_current = true;
                     }
                     if j > epsilon {
                         if *entry != NONE {
@@ -356,13 +356,13 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 }
             }
             evaluated = false;
-            if steps >= end {
-                break Phase::Running;
-            }
-            // x_{k−1} is about to be overwritten.
-            if steps == save_at {
+            if steps >= pause {
+                if steps >= end {
+                    break Phase::Running;
+                }
+                // x_{k−1} is about to be overwritten.
                 let slot = schedule.save(marks);
-                save_at = schedule.next_save().saturating_add(1);
+                pause = end.min(schedule.next_save().saturating_add(1));
                 if steps > in_place && slots.save(fresh.shape, slot, prev, record_prev).is_err() {
                     *entry = slot;
                     break Phase::BadStore;
@@ -408,7 +408,6 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
             t = self.time(steps);
         };
         *steps_done = steps;
-        *best_is_current = kept != best.get();
         Ok(phase)
     }
 }
