@@ -3,7 +3,7 @@
 use dst_std::report::{Axis, Plot, Series, panels};
 
 use super::runs::Run;
-use super::section::{PLANTS, kinds};
+use super::section::{CHIP, PLANTS, kinds};
 
 /// Instructions of a tick against the error of u0: a panel for each plant, cold and in the loop, a point per system and setting.
 pub fn picture(runs: &[Run]) -> String {
@@ -15,7 +15,8 @@ pub fn picture(runs: &[Run]) -> String {
                 .y(Axis::log("instructions per tick"))
                 .size(430.0, 260.0);
             for (colour, system) in ["dst", "DAQP", "OSQP", "TinyMPC"].into_iter().enumerate() {
-                let of_system = runs.iter().filter(|r| r.case == case && r.system == system);
+                let of_chip = runs.iter().filter(|r| r.chip == CHIP);
+                let of_system = of_chip.filter(|r| r.case == case && r.system == system);
                 let points: Vec<(f64, f64)> = of_system
                     .filter_map(|r| {
                         let ticks = part(r)?;

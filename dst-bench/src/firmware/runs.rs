@@ -56,6 +56,8 @@ pub struct Ticks {
 /// One system with one setting on one case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
+    /// The core.
+    pub chip: String,
     /// The case.
     pub case: String,
     /// The system.
@@ -96,6 +98,7 @@ impl Run {
         let number = |name: &str| field(name)?.parse().map_err(|_| complain(name));
         let (case, few) = (field("case")?, field("few")? == "true");
         let described = Self {
+            chip: field("chip")?.to_owned(),
             case: case.to_owned(),
             system: field("system")?.to_owned(),
             role: field("role")?.to_owned(),
@@ -240,7 +243,7 @@ mod tests {
         let exact = [0.5f64, 1.0].map(f64::to_le_bytes);
         std::fs::write(case.join("exact"), exact.as_flattened()).unwrap();
         let text = format!(
-            "case plant\nsystem S\nrole default\nsetting ρ 1\nfew false\nexact {}\nflash 1\nram 2\nstack 3\n\
+            "chip Cortex-M4F\ncase plant\nsystem S\nrole default\nsetting ρ 1\nfew false\nexact {}\nflash 1\nram 2\nstack 3\n\
              tick 0000000a 00000000 00000002 {:08x} \ntick 00000010 00000001 00000003 {:08x} \n",
             case.join("exact").display(),
             0.5f32.to_bits(),
@@ -260,7 +263,7 @@ mod tests {
     #[test]
     fn a_run_without_ticks_has_no_counts() {
         let file = std::env::temp_dir().join(format!("dst-no-run-{}.run", std::process::id()));
-        let text = "case plant\nsystem S\nrole default\nsetting x; no end after 120 s\nfew true\nflash 0\nram 0\nstack 0\n";
+        let text = "chip Cortex-M4F\ncase plant\nsystem S\nrole default\nsetting x; no end after 120 s\nfew true\nflash 0\nram 0\nstack 0\n";
         std::fs::write(&file, text).unwrap();
         let run = Run::read(&file, &std::env::temp_dir());
         std::fs::remove_file(&file).unwrap();

@@ -12,16 +12,30 @@ pub(super) const PLANTS: [(&str, &str, f64); 2] = [
     ("quadrotor", "Quadrotor", 1e-5),
     ("safety_filter", "Safety filter", 1e-4),
 ];
+/// The core of all tables but one.
+pub(super) const CHIP: &str = "Cortex-M4F";
 /// Ours at most this much of DAQP's instructions; the mean of the safety filter's loop is allowed more.
 const SHARE: f64 = 0.6;
 const SHARE_OF_THE_LOOP: f64 = 0.8;
 
 /// The section of the results.
-pub fn section(runs: &[Run], versions: &str) -> String {
+pub fn section(all: &[Run], versions: &str) -> String {
+    let (runs, others): (Vec<Run>, Vec<Run>) =
+        all.iter().cloned().partition(|run| run.chip == CHIP);
+    let runs = runs.as_slice();
     let mut out = format!("## On the chip\n\n{WORDS}\n");
     for (case, title, promised) in PLANTS {
         let _ = write!(out, "\n### {title}\n\n{}", table(runs, case).to_markdown());
         let _ = write!(out, "\n{}\n", verdict(runs, case, promised));
+    }
+    if !others.is_empty() {
+        let _ = write!(
+            out,
+            "\n### Other cores\n\nBoth plants with the settings that are best on the Cortex-M4F. An RV32IMAC has no floating-point unit. TinyMPC is not \
+             built for it: Debian has no C++ library for that core.\n\n{}\n{}\n",
+            elsewhere(&others).to_markdown(),
+            shares(&others)
+        );
     }
     if runs.iter().any(|run| plant(&run.case).is_none()) {
         let _ = write!(
@@ -34,6 +48,71 @@ pub fn section(runs: &[Run], versions: &str) -> String {
     }
     let _ = write!(out, "\n{FAVOURS}\n\nVersions: {versions}.\n");
     out
+}
+
+fn elsewhere(runs: &[Run]) -> Table {
+    let mut table = Table::new()
+        .left("core, plant")
+        .left("system")
+        .right("cold")
+        .right("loop")
+        .right("error of u0, p99: cold; loop")
+        .right("flash")
+        .right("RAM")
+        .right("unsolved");
+    let mut last = String::new();
+    for run in runs {
+        let (unsolved, ticks) = run.unsolved();
+        let place = place(run);
+        let name = match place == last {
+            true => String::new(),
+            false => place.clone(),
+        };
+        last = place;
+        let cells = [
+            name,
+            run.system.clone(),
+            counts(run.cold),
+            counts(run.warm),
+            format!("{}; {}", error(run.cold), error(run.warm)),
+            kilobytes(run.flash),
+            kilobytes(run.ram),
+            unsolved_of(unsolved, ticks),
+        ];
+        table.row(cells.into_iter().map(Into::into));
+    }
+    table
+}
+
+/// Core and plant of a run.
+fn place(run: &Run) -> String {
+    let title = plant(&run.case).unwrap_or(&run.case).to_lowercase();
+    format!("{}, {title}", run.chip)
+}
+
+/// Ours by the least of the others, on each core.
+fn shares(runs: &[Run]) -> String {
+    let mut text = String::new();
+    for mine in runs.iter().filter(|run| run.system == "dst") {
+        for (kind, part) in kinds() {
+            let beside = |r: &&Run| r.chip == mine.chip && r.case == mine.case && r.system != "dst";
+            let others = runs.iter().filter(beside);
+            let best = least(others.filter_map(|r| Some(part(r)?.instructions)));
+            let (Some(mine_here), Some(best)) = (part(mine), best) else {
+                continue;
+            };
+            let by = mine_here.instructions.by(best);
+            let _ = writeln!(
+                text,
+                "- {}, {kind}: ours by the least of the others {:.2} / {:.2} / {:.2}.",
+                place(mine),
+                by.mean,
+                by.p99,
+                by.max
+            );
+        }
+    }
+    text.trim_end().to_owned()
 }
 
 /// Title of one of the two plants.
@@ -293,6 +372,7 @@ mod tests {
             unsolved: 0,
         };
         Run {
+            chip: super::CHIP.to_owned(),
             case: "quadrotor".to_owned(),
             system: system.to_owned(),
             role: "default".to_owned(),
@@ -322,6 +402,21 @@ mod tests {
             behind.contains("does not hold. Ahead of every other system: no"),
             "{behind}"
         );
+    }
+
+    #[test]
+    fn other_cores_have_a_table_of_their_own() {
+        let other = |system: &str, mean: f64| Run {
+            chip: "RV32IMAC".to_owned(),
+            ..run(system, mean)
+        };
+        let text = section(
+            &[run("dst", 5e3), other("dst", 5e4), other("DAQP", 1e5)],
+            "v",
+        );
+        let line = "RV32IMAC, quadrotor, cold: ours by the least of the others 0.50 / 0.50 / 0.50.";
+        assert!(text.contains(line), "{text}");
+        assert_eq!(text.matches("50k / 100k / 150k").count(), 1, "{text}");
     }
 
     #[test]

@@ -4,10 +4,9 @@
 //! steps pulled back and the steps recomputed.
 
 use std::fmt::Write;
-use std::process::Command;
 
+use super::chips::M4F;
 use super::install::FOLDER;
-use super::program::FLAGS;
 use crate::cargo::{Cargo, answer};
 use crate::elf::Elf;
 use crate::jobs::cross::{CORTEX_M4F, build_firmware};
@@ -80,10 +79,9 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
 fn compile(cargo: &Cargo) -> Result<std::path::PathBuf, String> {
     let start = cargo.root().join("tests/c/firmware");
     let program = cargo.target_folder("firmware").join("euler.elf");
-    let mut command = Command::new("arm-none-eabi-gcc");
+    let mut command = M4F.compiler("gcc");
     command
         .args(["-std=gnu99", "-Wall", "-Wextra", "-Werror"])
-        .args(FLAGS)
         .arg("-I")
         .arg(&start)
         .arg(cargo.root().join(FOLDER).join("euler.c"))

@@ -1,10 +1,11 @@
-//! `cargo xtask compare --only firmware`: our controllers and the systems that people would pick instead, as firmware on one emulated
-//! Cortex-M4F, on the same recorded ticks.
+//! `cargo xtask compare --only firmware`: our controllers and the systems that people would pick instead, as firmware on an emulated
+//! Cortex-M4F, on the same recorded ticks; both plants also on a Cortex-M33 and an RV32IMAC.
 //!
 //! Every system is compiled with the same flags, runs in the same loop (`dst-bench/peers/firmware/peer.c`) and is counted by the timer
 //! of the board. The programs are checked first: the other systems solve them in double precision and must find the recorded inputs.
 //! The counts go to files that `dst-bench/src/bin/firmware.rs` makes tables and the picture of.
 
+mod chips;
 mod engine;
 mod in_rust;
 mod install;
@@ -14,6 +15,7 @@ mod systems;
 mod work;
 
 use crate::cargo::{Cargo, succeed};
+use chips::{M4F, OTHERS};
 use install::Peers;
 use work::Work;
 
@@ -38,7 +40,9 @@ const FURTHER: [(&str, usize, bool); 9] = [
 
 /// Runs everything and hands the counts over.
 pub(crate) fn run(cargo: &Cargo, quick: bool, json: bool) -> Result<(), String> {
-    crate::jobs::cross::CORTEX_M4F.ensure()?;
+    for chip in OTHERS.iter().chain([&M4F]) {
+        chip.ensure()?;
+    }
     let peers = Peers::install(cargo)?;
     let folder = cargo.target_folder("firmware");
     let (cases, runs) = (folder.join("cases"), folder.join("runs"));
@@ -71,7 +75,11 @@ pub(crate) fn run(cargo: &Cargo, quick: bool, json: bool) -> Result<(), String> 
     work.in_rust()?;
     let mut tiny = Vec::new();
     for (name, answers, half, regulator) in PLANTS {
-        tiny.extend(work.plant(name, answers, half, regulator)?);
+        let chosen = work.plant(name, answers, half, regulator)?;
+        for chip in &OTHERS {
+            work.elsewhere(chip, name, answers, half, &chosen)?;
+        }
+        tiny.extend(chosen.into_iter().find(|s| s.system() == "TinyMPC"));
     }
     for &(name, answers, regulator) in further {
         work.further(name, answers, regulator, tiny.first())?;
@@ -99,6 +107,6 @@ pub(crate) fn run(cargo: &Cargo, quick: bool, json: bool) -> Result<(), String> 
 
 /// The engine beside hand-written C alone.
 pub(crate) fn engine(cargo: &Cargo) -> Result<(), String> {
-    crate::jobs::cross::CORTEX_M4F.ensure()?;
+    M4F.ensure()?;
     engine::run(cargo).map(drop)
 }

@@ -1,23 +1,11 @@
 //! A program for the chip: one system on the ticks of one case, compiled, run and read.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use super::chips::Chip;
 use super::install::FOLDER;
 use crate::cargo::{Cargo, answer};
 use crate::elf::Elf;
-use crate::jobs::cross::CORTEX_M4F;
-
-/// Flags of every file, whoever wrote it.
-pub(crate) const FLAGS: [&str; 7] = [
-    "-O2",
-    "-mcpu=cortex-m4",
-    "-mthumb",
-    "-mfloat-abi=hard",
-    "-mfpu=fpv4-sp-d16",
-    "-ffunction-sections",
-    "-fdata-sections",
-];
 
 /// As firmware compiles C++.
 const CXX: [&str; 5] = [
@@ -56,6 +44,7 @@ pub(crate) struct Counted {
 /// Compiles and runs. `name` is that of a folder for the objects.
 pub(crate) fn count(
     cargo: &Cargo,
+    chip: &Chip,
     case: &Case<'_>,
     name: &str,
     sources: &Sources,
@@ -65,8 +54,8 @@ pub(crate) fn count(
         ..Sources::default()
     };
     let [empty, whole] = [("empty", &nothing), (name, sources)].map(|(name, sources)| {
-        let program = build(cargo, case, name, sources)?;
-        let output = run(&program)?;
+        let program = build(cargo, chip, case, name, sources)?;
+        let output = run(chip, &program)?;
         let elf = Elf::read(&program)?;
         let sum = |sections: &[&str]| sections.iter().map(|s| elf.size(s)).sum::<u64>();
         let flash = sum(&[".text", ".ARM.extab", ".ARM.exidx", ".data"]);
@@ -99,8 +88,8 @@ fn stack(output: &str) -> u64 {
     bytes.unwrap_or(0)
 }
 
-fn run(program: &Path) -> Result<String, String> {
-    let output = CORTEX_M4F.run_by_instructions(program)?;
+fn run(chip: &Chip, program: &Path) -> Result<String, String> {
+    let output = chip.machine.run_by_instructions(program)?;
     // Semihosting prints to the emulator's standard error.
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.success() {
@@ -115,13 +104,19 @@ fn run(program: &Path) -> Result<String, String> {
     ))
 }
 
-fn build(cargo: &Cargo, case: &Case<'_>, name: &str, sources: &Sources) -> Result<PathBuf, String> {
+fn build(
+    cargo: &Cargo,
+    chip: &Chip,
+    case: &Case<'_>,
+    name: &str,
+    sources: &Sources,
+) -> Result<PathBuf, String> {
     let out = case.folder.join(name);
     std::fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
     let harness = cargo.root().join(FOLDER);
     let start = cargo.root().join("tests/c/firmware");
     let own = Sources {
-        files: vec![harness.join("peer.c"), start.join("cortex_m.c")],
+        files: vec![harness.join("peer.c"), start.join(chip.start)],
         include: Vec::new(),
         flags: vec![
             format!("-DTICKS=\"\\\"{}/ticks\\\"\"", case.folder.display()),
@@ -138,10 +133,9 @@ fn build(cargo: &Cargo, case: &Case<'_>, name: &str, sources: &Sources) -> Resul
                 true => ("g++", &CXX),
                 false => ("gcc", &["-std=gnu99"]),
             };
-            let mut command = Command::new(format!("arm-none-eabi-{compiler}"));
+            let mut command = chip.compiler(compiler);
             command
                 .args(language)
-                .args(FLAGS)
                 // Files of others are compiled as they are.
                 .arg("-w")
                 .args(&of.flags)
@@ -158,13 +152,15 @@ fn build(cargo: &Cargo, case: &Case<'_>, name: &str, sources: &Sources) -> Resul
         }
     }
     let program = out.join("program.elf");
-    let mut link = Command::new("arm-none-eabi-g++");
-    link.args(FLAGS)
-        .args(&objects)
+    let mut link = chip.compiler(chip.linker);
+    link.args(&objects)
         .args(["-nostartfiles", "-T"])
-        .arg(harness.join("board.ld"))
-        .args(["-Wl,--gc-sections", "-Wl,--no-warn-execstack"])
-        .args(["-lm", "-lc", "-lnosys", "-o"])
+        .arg(harness.join(chip.map))
+        .arg("-L")
+        .arg(&harness)
+        .arg("-Wl,--gc-sections")
+        .args(chip.libraries)
+        .arg("-o")
         .arg(&program);
     answer(&mut link).map_err(|e| format!("{name}: {e}"))?;
     Ok(program)

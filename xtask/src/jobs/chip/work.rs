@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use super::chips::{Chip, M4F};
 use super::in_rust;
 use super::install::Peers;
 use super::program::{Case, Counted, count};
@@ -30,25 +31,28 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Default, adaptive and best settings of all systems; returns the best of TinyMPC.
+    /// Default, adaptive and best settings of all systems; returns ours and the best of each system.
     pub(super) fn plant(
         &self,
         name: &str,
         answers: usize,
         half: f64,
         regulator: bool,
-    ) -> Result<Option<Setting>, String> {
+    ) -> Result<Vec<Setting>, String> {
         let case = Part {
+            chip: &M4F,
             name,
             answers,
             half,
         };
+        let mut chosen = vec![Setting::Ours];
         self.report(&case, &Setting::Ours, "as exported")?;
         let daqp = |tolerance, single| Setting::Daqp { tolerance, single };
         self.report(&case, &daqp(1e-6, false), "default")?;
         let tolerances = [1e-6, 1e-5, 1e-4];
         let best = self.best(&case, tolerances.map(|t| daqp(t, true)).to_vec())?;
         self.report(&case, &best, "best of the grid")?;
+        chosen.push(best);
         // In single precision the sparse form does not solve the safety filter.
         let forms: &[_] = if regulator {
             &["condensed", "sparse"]
@@ -70,8 +74,9 @@ impl Work<'_> {
         }
         let best = self.best(&case, self.osqp_grid(name)?)?;
         self.report(&case, &best, "best of the grid")?;
+        chosen.push(best);
         if !regulator {
-            return Ok(None);
+            return Ok(chosen);
         }
         let tiny = |rho| Setting::TinyMpc { rho, most: 4000 };
         let default = Setting::TinyMpc {
@@ -82,7 +87,31 @@ impl Work<'_> {
         let grid = [2.0, 5.0, 10.0, 20.0, 50.0, 100.0].map(tiny);
         let best = self.best(&case, grid.to_vec())?;
         self.report(&case, &best, "best of the grid")?;
-        Ok(Some(best))
+        chosen.push(best);
+        Ok(chosen)
+    }
+
+    /// The settings that are best on the Cortex-M4F, on another core.
+    pub(super) fn elsewhere(
+        &self,
+        chip: &Chip,
+        name: &str,
+        answers: usize,
+        half: f64,
+        settings: &[Setting],
+    ) -> Result<(), String> {
+        let case = Part {
+            chip,
+            name,
+            answers,
+            half,
+        };
+        // TinyMPC is C++ with the library Eigen.
+        let builds = |setting: &&Setting| chip.has_cxx() || setting.system() != "TinyMPC";
+        for setting in settings.iter().filter(builds) {
+            self.report(&case, setting, "best on Cortex-M4F")?;
+        }
+        Ok(())
     }
 
     /// Ours beside the best setting of the others.
@@ -95,6 +124,7 @@ impl Work<'_> {
     ) -> Result<(), String> {
         let half = if regulator { 0.5 } else { 1.0 };
         let case = Part {
+            chip: &M4F,
             name,
             answers,
             half,
@@ -158,7 +188,8 @@ impl Work<'_> {
             Err(reason) if reason.contains(NO_END) => {
                 eprintln!("{reason} ({}, {role})", setting.words());
                 let text = format!(
-                    "case {}\nsystem {}\nrole {role}\nsetting {}; {NO_END} {PATIENCE}\nfew true\nflash 0\nram 0\nstack 0\n",
+                    "chip {}\ncase {}\nsystem {}\nrole {role}\nsetting {}; {NO_END} {PATIENCE}\nfew true\nflash 0\nram 0\nstack 0\n",
+                    case.chip.machine.core,
                     case.name,
                     setting.system(),
                     setting.words()
@@ -181,7 +212,8 @@ impl Work<'_> {
             false => self.count(case, setting, false)?,
         };
         eprintln!(
-            "{:<14} {:<8} {role:<17} {:>12.0} instructions, error {:.1e}, {} of {} unsolved ({})",
+            "{:<10} {:<14} {:<8} {role:<18} {:>12.0} instructions, error {:.1e}, {} of {} unsolved ({})",
+            case.chip.machine.core,
             case.name,
             setting.system(),
             score.mean,
@@ -191,7 +223,7 @@ impl Work<'_> {
             setting.words()
         );
         self.write_run(
-            case.name,
+            [case.chip.machine.core, case.name],
             [setting.system(), role, &setting.words()],
             slow,
             &exact,
@@ -213,21 +245,21 @@ impl Work<'_> {
                 score.mean, score.error
             );
             let words = ["dst", "as exported", "active set, Rust"];
-            self.write_run(&name, words, false, &exact, counted)?;
+            self.write_run([M4F.machine.core, &name], words, false, &exact, counted)?;
         }
         Ok(())
     }
 
     fn write_run(
         &self,
-        case: &str,
+        [chip, case]: [&str; 2],
         [system, role, setting]: [&str; 3],
         few: bool,
         exact: &Path,
         counted: &Counted,
     ) -> Result<(), String> {
         let mut text = format!(
-            "case {case}\nsystem {system}\nrole {role}\nsetting {setting}\nfew {few}\nexact {}\nflash {}\nram {}\nstack {}\n",
+            "chip {chip}\ncase {case}\nsystem {system}\nrole {role}\nsetting {setting}\nfew {few}\nexact {}\nflash {}\nram {}\nstack {}\n",
             exact.display(),
             counted.flash,
             counted.ram,
@@ -266,7 +298,7 @@ impl Work<'_> {
             answers: case.answers,
         };
         let complain = |e: String| format!("{name} on {}: {e}", case.name);
-        let counted = count(self.cargo, &part, name, &sources).map_err(complain)?;
+        let counted = count(self.cargo, case.chip, &part, name, &sources).map_err(complain)?;
         // The program of TinyMPC depends on its setting, and so do the exact inputs.
         let exact = [out.join("exact"), folder.join("exact")];
         let exact = exact.into_iter().find(|file| Path::is_file(file));
@@ -289,6 +321,7 @@ impl Work<'_> {
 
 /// A case in all its parts.
 struct Part<'a> {
+    chip: &'a Chip,
     name: &'a str,
     answers: usize,
     /// Half the width of the bounds of u0.

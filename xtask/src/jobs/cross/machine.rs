@@ -37,7 +37,8 @@ pub(crate) const CORTEX_M4F: Machine = Machine {
     arguments: &["-cpu", "cortex-m4", "-machine", "mps2-an386"],
 };
 
-const CORTEX_M33: Machine = Machine {
+/// Programs in C run on it in the comparison.
+pub(crate) const CORTEX_M33: Machine = Machine {
     core: "Cortex-M33",
     target: "thumbv8m.main-none-eabihf",
     emulator: "qemu-system-arm",
