@@ -2,10 +2,10 @@
 
 use super::Search;
 use super::independence::SUSPECT;
-use crate::qp::active_rows::Entry;
+use crate::qp::active_rows::{Entry, retain};
 use crate::qp::active_set::{ActiveSet, Status, Work};
 use crate::scalar::Scalar;
-use crate::slices::{cells, split};
+use crate::slices::split;
 
 /// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
 const PROOF: f64 = 1.0;
@@ -85,13 +85,15 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
     pub(super) fn sizes(&self, constants: &ActiveSet<'_, S>) -> (S, S) {
         let m = constants.scale.len();
         let (mut norm, mut square) = (S::ZERO, S::ZERO);
-        let at = |values: &[S], i: usize| values.get(i).copied().unwrap_or_default();
+        let (start, _) = split(self.work.start, m);
         let (entries, multipliers, bounds) = self.free_rows();
         for (&entry, (&value, &bound)) in entries.iter().zip(multipliers.iter().zip(bounds)) {
             let row = Entry(entry).row();
-            let diagonal = at(constants.gram, row * (m + 1));
-            norm += value.abs() * diagonal * at(constants.scale, row);
-            square += value * (at(self.work.start, row) - bound);
+            if let (Some(&scale), Some(&start)) = (constants.scale.get(row), start.get(row)) {
+                let diagonal = constants.gram.get(row * (m + 1)).copied();
+                norm += value.abs() * diagonal.unwrap_or_default() * scale;
+                square += value * (start - bound);
+            }
         }
         (norm, square)
     }
@@ -122,8 +124,10 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         if let Some(place) = worst.returning {
             multiplier = worst.entry.outward(constants.cap(worst.entry.row()));
             self.move_saturated(constants, place, S::ONE);
-            super::close_gap(cells(self.set.saturated), place, self.saturated);
-            self.saturated -= 1;
+            let mut places = 0..self.saturated;
+            self.saturated = retain(self.set.saturated, self.saturated, |entry| {
+                (places.next() != Some(place)).then_some(entry)
+            });
             self.substitute(0);
         } else {
             self.forget_worst();

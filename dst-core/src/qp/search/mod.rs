@@ -9,14 +9,13 @@ mod dependence;
 mod independence;
 mod pricing;
 
-use core::cell::Cell;
 use core::mem::swap;
 
 use super::active_rows::{ActiveRows, Entry, retain};
 use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
 use super::factor::{self, with_length};
 use crate::scalar::Scalar;
-use crate::slices::{add_scaled, cells, less, split, split_mut};
+use crate::slices::{add_scaled, cells, less, split};
 use pricing::{CANDIDATES, Worst};
 
 /// Violation that counts as zero, relative to the terms of the row, in machine epsilons.
@@ -275,16 +274,26 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
 
     /// L⁻¹(s⁰ − b), from this row on.
     fn substitute(&mut self, first: usize) {
-        for k in first..self.factored {
-            let row = self.entry(k).row();
-            let start = self.work.start.get(row).copied().unwrap_or_default();
-            let bound = self.work.bounds.get(k).copied().unwrap_or_default();
-            let (done, rest) = split_mut(self.work.forward, k);
-            if let Some(to) = rest.first_mut() {
-                *to = less(start - bound, factor::row(self.work.packed, k), done);
-            }
+        if first < self.factored {
+            _ = self.substitute_rows(first);
+        }
+    }
+
+    /// The same for at least one row. None if a slice is too short.
+    fn substitute_rows(&mut self, first: usize) -> Option<()> {
+        let known = first..self.factored;
+        let entries = self.set.free.get(known.clone())?;
+        let bounds = self.work.bounds.get(known)?;
+        let mut packed = self.work.packed.get(factor::packed_len(first)..)?;
+        for (k, (&entry, &bound)) in (first..).zip(entries.iter().zip(bounds)) {
+            let start = *self.work.start.get(Entry(entry).row())?;
+            let (row, rest) = packed.split_at_checked(k)?;
+            let (done, next) = self.work.forward.split_at_mut_checked(k)?;
+            *next.first_mut()? = less(start - bound, row, done);
+            packed = rest;
             self.operations += k;
         }
+        Some(())
     }
 
     /// Multipliers of the rows of the factor, to `target`.
@@ -324,11 +333,26 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
             self.factored -= 1;
             self.fresh = self.fresh && place == self.factored;
         }
-        close_gap(cells(self.set.free), place, self.free);
-        close_gap(cells(self.work.multipliers), place, self.free);
-        close_gap(cells(self.work.bounds), place, self.free);
+        _ = self.close_gap(place);
         self.free -= 1;
         self.substitute(place);
+    }
+
+    /// Moves the rows behind this place up. From the last to the first: in the other order the loops would become calls of `memmove`,
+    /// which cost more.
+    #[inline(always)]
+    fn close_gap(&mut self, place: usize) -> Option<()> {
+        let entries = cells(self.set.free).get(place..self.free)?;
+        let multipliers = cells(self.work.multipliers).get(place..self.free)?;
+        let bounds = cells(self.work.bounds).get(place..self.free)?;
+        let (mut entry, mut multiplier, mut bound) = Default::default();
+        let places = entries.iter().zip(multipliers.iter().zip(bounds));
+        for (to, (to_multiplier, to_bound)) in places.rev() {
+            entry = to.replace(entry);
+            multiplier = to_multiplier.replace(multiplier);
+            bound = to_bound.replace(bound);
+        }
+        Some(())
     }
 
     /// Moves a row of the set to the saturated ones. False if there is no room.
@@ -414,13 +438,4 @@ fn multipliers<S: Scalar>(work: &mut Work<'_, S>, n: usize) {
         *to = y * inverse;
     }
     factor::backward(work.packed, target);
-}
-
-/// Takes one of the first `count` values out; those behind it move up.
-#[inline(always)]
-fn close_gap<T: Copy>(values: &[Cell<T>], place: usize, count: usize) {
-    if let Some([values @ .., last]) = values.get(place..count) {
-        // From the last to the first: in the other order the loop would become a call of `memmove`, which costs more.
-        values.iter().rev().fold(last.get(), |next, value| value.replace(next));
-    }
 }

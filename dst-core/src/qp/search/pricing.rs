@@ -189,20 +189,39 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         let count = self.known;
         self.worst = Worst::default();
         self.known = 0;
-        for place in 0..count {
+        let mut values = [S::ZERO; CANDIDATES];
+        _ = self.candidate_rows(constants, count, &mut values);
+        self.operations += count * self.free;
+        for (place, s) in values.into_iter().enumerate().take(count) {
             let row = usize::from(self.candidates.get(place).copied().unwrap_or_default());
-            let gram = constants.gram_row(row).unwrap_or_default();
-            let mut s = self.work.start.get(row).copied().unwrap_or_default();
-            let (entries, multipliers, _) = self.free_rows();
-            for (&entry, &value) in entries.iter().zip(multipliers) {
-                s -= gram.get(Entry(entry).row()).copied().unwrap_or_default() * value;
-            }
-            self.operations += self.free;
             let (lower, upper) = self.bounds.of(row);
             if !(s <= upper && s >= lower) {
                 self.note(constants, row, s, (lower, upper), false);
             }
         }
+    }
+
+    /// Computes s of the first candidates. None if a slice is too short.
+    #[inline(always)]
+    fn candidate_rows(
+        &self,
+        constants: &ActiveSet<'_, S>,
+        count: usize,
+        values: &mut [S; CANDIDATES],
+    ) -> Option<()> {
+        let entries = self.set.free.get(..self.free)?;
+        let multipliers = self.work.multipliers.get(..self.free)?;
+        let start = self.work.start.get(..constants.scale.len())?;
+        for (s, &row) in values.iter_mut().zip(&self.candidates).take(count) {
+            let row = usize::from(row);
+            let mut value = *start.get(row)?;
+            let gram = constants.gram_row(row)?;
+            for (&entry, &multiplier) in entries.iter().zip(multipliers) {
+                value -= *gram.get(Entry(entry).row())? * multiplier;
+            }
+            *s = value;
+        }
+        Some(())
     }
 
     /// The worst row is a candidate no more.
