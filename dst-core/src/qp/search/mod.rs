@@ -351,6 +351,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
             entry = to.replace(entry);
             multiplier = to_multiplier.replace(multiplier);
             bound = to_bound.replace(bound);
+            core::hint::black_box(());
         }
         Some(())
     }

@@ -189,39 +189,28 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         let count = self.known;
         self.worst = Worst::default();
         self.known = 0;
-        let mut values = [S::ZERO; CANDIDATES];
-        _ = self.candidate_rows(constants, count, &mut values);
-        self.operations += count * self.free;
-        for (place, s) in values.into_iter().enumerate().take(count) {
+        for place in 0..count {
             let row = usize::from(self.candidates.get(place).copied().unwrap_or_default());
+            let s = self.row(constants, row).unwrap_or_default();
             let (lower, upper) = self.bounds.of(row);
             if !(s <= upper && s >= lower) {
                 self.note(constants, row, s, (lower, upper), false);
             }
         }
+        self.operations += count * self.free;
     }
 
-    /// Computes s of the first candidates. None if a slice is too short.
+    /// Computes s of a row. None if a slice is too short.
     #[inline(always)]
-    fn candidate_rows(
-        &self,
-        constants: &ActiveSet<'_, S>,
-        count: usize,
-        values: &mut [S; CANDIDATES],
-    ) -> Option<()> {
+    fn row(&self, constants: &ActiveSet<'_, S>, row: usize) -> Option<S> {
         let entries = self.set.free.get(..self.free)?;
         let multipliers = self.work.multipliers.get(..self.free)?;
-        let start = self.work.start.get(..constants.scale.len())?;
-        for (s, &row) in values.iter_mut().zip(&self.candidates).take(count) {
-            let row = usize::from(row);
-            let mut value = *start.get(row)?;
-            let gram = constants.gram_row(row)?;
-            for (&entry, &multiplier) in entries.iter().zip(multipliers) {
-                value -= *gram.get(Entry(entry).row())? * multiplier;
-            }
-            *s = value;
+        let gram = constants.gram_row(row)?;
+        let mut s = *self.work.start.get(row)?;
+        for (&entry, &multiplier) in entries.iter().zip(multipliers) {
+            s -= *gram.get(Entry(entry).row())? * multiplier;
         }
-        Some(())
+        Some(s)
     }
 
     /// The worst row is a candidate no more.
