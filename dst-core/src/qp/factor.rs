@@ -5,7 +5,7 @@
 //! Saunders 1974, method C1), in one pass over them. All loops run along rows, so no index needs a check.
 
 use crate::scalar::Scalar;
-use crate::slices::{cells, copy, less, split, split_mut, transfer};
+use crate::slices::{cells, copy, less, short_loop, split, split_mut};
 
 /// Entries of L for this number of rows.
 pub(crate) const fn packed_len(rows: usize) -> usize {
@@ -229,7 +229,10 @@ pub(crate) fn remove<S: Scalar>(
         let (row, rest) = from.split_at_checked(i)?;
         let (head, row) = row.split_at_checked(k)?;
         let (start, updated) = to.split_at_checked(k)?;
-        transfer(start, head);
+        for (to, from) in start.iter().zip(head) {
+            to.set(from.get());
+            short_loop();
+        }
         let (w, row) = row.split_first()?;
         let mut w = w.get();
         let (known, next) = p.split_at_checked(done)?;
@@ -239,6 +242,7 @@ pub(crate) fn remove<S: Scalar>(
             let l = from.get();
             w -= p.get() * l;
             to.set(l + beta.get() * w);
+            short_loop();
         }
         let [before, own] = pair else { return None };
         let d = S::ONE / own.get();

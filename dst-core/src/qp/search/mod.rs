@@ -15,7 +15,7 @@ use super::active_rows::{ActiveRows, Entry, retain};
 use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
 use super::factor::{self, with_length};
 use crate::scalar::Scalar;
-use crate::slices::{add_scaled, cells, less, split};
+use crate::slices::{add_scaled, cells, less, short_loop, split};
 use pricing::{CANDIDATES, Worst};
 
 /// Violation that counts as zero, relative to the terms of the row, in machine epsilons.
@@ -351,7 +351,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
             entry = to.replace(entry);
             multiplier = to_multiplier.replace(multiplier);
             bound = to_bound.replace(bound);
-            core::hint::black_box(());
+            short_loop();
         }
         Some(())
     }
