@@ -203,15 +203,17 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         let known = entries.iter().zip(target.iter().zip(multipliers));
         for (place, (&entry, (&target, &value))) in known.enumerate() {
             let entry = Entry(entry);
-            let (target, value) = (entry.outward(target), entry.outward(value));
-            let (way, saturates) = if target < S::ZERO && !entry.is_fixed() {
-                (value, false)
+            let target = entry.outward(target);
+            let (value, way, saturates) = if target < S::ZERO && !entry.is_fixed() {
+                let value = entry.outward(value);
+                (value, value, false)
             } else if soft && target > S::ZERO {
                 let cap = constants.cap(entry.row());
                 if cap >= S::MAX || !(direction || target > cap) {
                     continue;
                 }
-                (cap - value, true)
+                let value = entry.outward(value);
+                (value, cap - value, true)
             } else {
                 continue;
             };

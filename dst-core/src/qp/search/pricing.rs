@@ -124,7 +124,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         let start = self.work.start.get(row).copied().unwrap_or(s);
         let size = bound.abs() + start.abs();
         // Written so that a NaN is noted.
-        if amount <= self.tolerance * size * scale + self.noise || self.is_saturated(row) {
+        if amount <= self.tolerance * size * scale + self.noise || self.is_saturated(constants, row) {
             return;
         }
         let entry = Entry::new(row, above, lower == upper);
@@ -151,7 +151,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         } else if amount.is_nan() {
             worst.finite = false;
         }
-        if self.priced
+        if (self.priced || !EXACT)
             && let Some(to) = self.candidates.get_mut(self.known)
         {
             *to = row as u16;
@@ -159,9 +159,9 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         }
     }
 
-    fn is_saturated(&self, row: usize) -> bool {
+    fn is_saturated(&self, constants: &ActiveSet<'_, S>, row: usize) -> bool {
         let mut saturated = self.set.saturated.iter().take(self.saturated);
-        saturated.any(|&entry| Entry(entry).row() == row)
+        !constants.caps.is_empty() && saturated.any(|&entry| Entry(entry).row() == row)
     }
 
     /// Finds the row that enters next among all rows. A saturated row that is within its bound returns.
