@@ -50,7 +50,7 @@ pub(crate) fn inverted<S: Scalar>(pivot: S, least: S) -> S {
     }
 }
 
-/// Calls a function that is always inlined with this number as its last argument. For a short row the number is a constant: the
+/// Calls a function that is always inlined with this number as its last argument. Below [`SHORT`] the number is a constant: the
 /// function is compiled for each, with lengths that it knows and without loops. On a microcontroller, where a row has three entries on
 /// average, that halves the instructions of a step.
 macro_rules! with_length {
@@ -69,6 +69,9 @@ macro_rules! with_length {
     };
 }
 pub(super) use with_length;
+
+/// Rows from which on `with_length` knows nothing.
+pub(super) const SHORT: usize = 8;
 
 /// Row k of L.
 #[inline]
@@ -170,7 +173,10 @@ fn forward_at<'a, S: Scalar, const R: usize>(
     first: usize,
 ) -> &'a [S] {
     let (done, next) = split_mut(x, first);
-    match (Rows::<S, R>::cut(packed, done.len()), next.first_chunk_mut()) {
+    match (
+        Rows::<S, R>::cut(packed, done.len()),
+        next.first_chunk_mut(),
+    ) {
         (Some(rows), Some(x)) => {
             rows.forward(done, x);
             rows.rest
@@ -180,8 +186,14 @@ fn forward_at<'a, S: Scalar, const R: usize>(
 }
 
 /// Solves Lᵀx = x in place, four rows at a time: an entry of x is loaded and stored once for four of them.
-#[inline(always)]
+#[inline(never)]
 pub(crate) fn backward<S: Scalar>(packed: &[S], x: &mut [S]) {
+    backward_inline(packed, x);
+}
+
+/// The same for a length that the compiler knows.
+#[inline(always)]
+pub(crate) fn backward_inline<S: Scalar>(packed: &[S], x: &mut [S]) {
     let whole = x.len() - x.len() % 4;
     // The rows beyond a multiple of four come first.
     match x.len() - whole {
@@ -202,9 +214,10 @@ pub(crate) fn backward<S: Scalar>(packed: &[S], x: &mut [S]) {
 fn backward_at<S: Scalar, const R: usize>(packed: &[S], x: &mut [S], first: usize) {
     let (_, packed) = split(packed, packed_len(first));
     let (before, next) = split_mut(x, first);
-    if let (Some(rows), Some(x)) =
-        (Rows::<S, R>::cut(packed, before.len()), next.first_chunk_mut())
-    {
+    if let (Some(rows), Some(x)) = (
+        Rows::<S, R>::cut(packed, before.len()),
+        next.first_chunk_mut(),
+    ) {
         rows.backward(before, x);
     }
 }

@@ -403,11 +403,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
     }
 
     /// Last of the first rows of the set whose multiplier in `target` has the wrong sign, or is beyond its cap (true).
-    fn last_off_limits(
-        &self,
-        constants: &ActiveSet<'_, S>,
-        count: usize,
-    ) -> Option<(usize, bool)> {
+    fn last_off_limits(&self, constants: &ActiveSet<'_, S>, count: usize) -> Option<(usize, bool)> {
         let entries = self.set.free.get(..count)?;
         let values = self.work.target.get(..count)?;
         let rows = entries.iter().zip(values).enumerate().rev();
@@ -438,5 +434,9 @@ fn multipliers<S: Scalar>(work: &mut Work<'_, S>, n: usize) {
     for (to, (&y, &inverse)) in target.iter_mut().zip(forward.iter().zip(inverse)) {
         *to = y * inverse;
     }
-    factor::backward(work.packed, target);
+    if n < factor::SHORT {
+        factor::backward_inline(work.packed, target);
+    } else {
+        factor::backward(work.packed, target);
+    }
 }

@@ -124,10 +124,11 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         let start = self.work.start.get(row).copied().unwrap_or(s);
         let size = bound.abs() + start.abs();
         // Written so that a NaN is noted.
-        if amount <= self.tolerance * size * scale + self.noise || self.is_saturated(constants, row) {
+        if amount <= self.tolerance * size * scale + self.noise || self.is_saturated(constants, row)
+        {
             return;
         }
-        let entry = Entry::new(row, above, lower == upper);
+        let entry = || Entry::new(row, above, lower == upper);
         // One place is left for the first row that is added.
         if cold && off > bound.abs() && self.free + 1 < self.work.bounds.len() {
             if let (Some(to), Some(place)) = (
@@ -135,7 +136,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
                 self.set.free.get_mut(self.free),
             ) {
                 *to = bound;
-                *place = entry.0;
+                *place = entry().0;
                 self.free += 1;
             }
             return;
@@ -144,7 +145,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         if amount > worst.amount {
             worst.found = true;
             worst.returning = None;
-            worst.entry = entry;
+            worst.entry = entry();
             worst.bound = bound;
             worst.amount = amount;
             worst.chosen = self.known;
@@ -191,7 +192,9 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         self.known = 0;
         for place in 0..count {
             let row = usize::from(self.candidates.get(place).copied().unwrap_or_default());
-            let s = self.row(constants, row).unwrap_or_default();
+            let Some(s) = self.row(constants, row) else {
+                continue;
+            };
             let (lower, upper) = self.bounds.of(row);
             if !(s <= upper && s >= lower) {
                 self.note(constants, row, s, (lower, upper), false);
