@@ -9,7 +9,8 @@
  * bounds. So a tick works on rows alone: see dst_core::qp in Rust, which makes the same operations in the same order. The bits are
  * the same, if the compiler does not fuse multiplications and additions (gcc: -ffp-contract=off).
  *
- * Sizes are read from the controller. If it is a constant of the same file, the compiler knows them.
+ * Sizes are read from the controller. If it is a constant of the same file, the compiler knows them. Compile with gcc -Os where flash
+ * is short: half the code of -O3, and a quarter more instructions.
  */
 #ifndef DST_ACTIVE_SET_H
 #define DST_ACTIVE_SET_H
