@@ -124,6 +124,15 @@ pub(crate) fn transfer<S: Scalar>(to: &[Cell<S>], from: &[Cell<S>]) {
     }
 }
 
+/// Marks a loop that is short: the compiler neither unrolls it nor turns it into a call. Unrolled, a loop of two or three passes
+/// costs more before and after them than in them.
+#[inline(always)]
+pub(crate) fn short_loop() {
+    if cfg!(target_os = "none") {
+        black_box(());
+    }
+}
+
 /// Sets all entries to zero, without `memset` on a small machine, for the same reason.
 #[inline]
 pub(crate) fn clear<S: Scalar>(values: &mut [S]) {

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         states: vec![StateBound {
             state: 0,
             limits: Limits::between(-0.5, 0.5),
-            soft: Softness::Exact,
+            soft: Softness::Huber,
         }],
         start: Start::Within(vec![0.3, 0.0, 0.1, 0.0]),
         horizon: 40,

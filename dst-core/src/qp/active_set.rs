@@ -156,6 +156,13 @@ impl<S: Scalar> ActiveSet<'_, S> {
         lifted.chain(saturated).map(Entry::row)
     }
 
+    /// A row of W.
+    #[inline(always)]
+    pub(super) fn gram_row(&self, row: usize) -> Option<&[S]> {
+        let m = self.scale.len();
+        self.gram.get(row * m..)?.get(..m)
+    }
+
     /// True if the row has a quadratic penalty.
     pub(super) fn is_lifted(&self, row: usize) -> bool {
         let kind = row.checked_rem(self.lifts.len());

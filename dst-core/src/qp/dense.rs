@@ -120,7 +120,7 @@ impl<'a, S: Scalar> Dense<'a, S> {
         let (gram, scale) = split_mut(rest, m * m);
         for (k, row) in pieces(hessian, n).enumerate() {
             let diagonal = row.get(k).copied().unwrap_or_default();
-            let pivot = factor::append(packed, inverse, k, row.iter().copied(), diagonal, S::ZERO);
+            let pivot = factor::append(packed, inverse, k, row, diagonal, S::ZERO);
             // Written so that a NaN fails.
             if !(pivot > S::ZERO && pivot.is_finite()) {
                 return Err(Error::Invalid(Argument::Model));

@@ -5,7 +5,7 @@
 //! Saunders 1974, method C1), in one pass over them. All loops run along rows, so no index needs a check.
 
 use crate::scalar::Scalar;
-use crate::slices::{cells, dot, less, split, split_mut};
+use crate::slices::{cells, copy, less, short_loop, split, split_mut};
 
 /// Entries of L for this number of rows.
 pub(crate) const fn packed_len(rows: usize) -> usize {
@@ -14,107 +14,64 @@ pub(crate) const fn packed_len(rows: usize) -> usize {
 
 /// Appends row k, given the entries of W that it shares with the rows before in `values` and its own in `diagonal`. Returns the
 /// pivot; at most `least` counts as zero, and the row is then not part of the factor.
-#[cfg(feature = "libm")]
+#[cfg(any(feature = "libm", test))]
 #[inline]
 pub(crate) fn append<S: Scalar>(
     packed: &mut [S],
     inverse: &mut [S],
     k: usize,
-    values: impl Iterator<Item = S>,
+    values: &[S],
     diagonal: S,
     least: S,
 ) -> S {
     let mut pivot = diagonal;
-    let row = eliminate(packed, k, values);
+    let (earlier, rest) = split_mut(packed, packed_len(k));
+    let (row, _) = split_mut(rest, k);
+    copy(row, values);
+    forward(earlier, row);
     for (entry, &inverse) in row.iter_mut().zip(inverse.iter()) {
         let value = *entry;
         *entry = value * inverse;
         pivot -= value * *entry;
     }
-    invert(inverse, k, pivot, least);
-    pivot
-}
-
-/// Right-hand side of a system with the factor, which grows with it: L⁻¹ times the part before, and the next entry.
-pub(crate) struct RightSide<'a, S> {
-    pub(crate) forward: &'a mut [S],
-    pub(crate) next: S,
-}
-
-/// Appends row k as `append` does, and continues a right-hand side.
-#[inline]
-pub(crate) fn append_with<S: Scalar>(
-    packed: &mut [S],
-    inverse: &mut [S],
-    right: RightSide<'_, S>,
-    k: usize,
-    values: impl Iterator<Item = S>,
-    diagonal: S,
-    least: S,
-) -> S {
-    let (mut pivot, mut next) = (diagonal, right.next);
-    let row = eliminate(packed, k, values);
-    let known = inverse.iter().zip(right.forward.iter());
-    for (entry, (&inverse, &forward)) in row.iter_mut().zip(known) {
-        let value = *entry;
-        let l = value * inverse;
-        *entry = l;
-        pivot -= value * l;
-        next -= l * forward;
-    }
-    if let Some(to) = right.forward.get_mut(k) {
-        *to = next;
-    }
-    invert(inverse, k, pivot, least);
-    pivot
-}
-
-#[inline(always)]
-fn invert<S: Scalar>(inverse: &mut [S], k: usize, pivot: S, least: S) {
     if let Some(inverse) = inverse.get_mut(k) {
-        *inverse = if pivot > least {
-            S::ONE / pivot
-        } else {
-            S::ZERO
-        };
+        *inverse = inverted(pivot, least);
+    }
+    pivot
+}
+
+/// 1/pivot, or 0 for a pivot that counts as zero. Written so that a NaN does.
+#[inline(always)]
+pub(crate) fn inverted<S: Scalar>(pivot: S, least: S) -> S {
+    if pivot > least {
+        S::ONE / pivot
+    } else {
+        S::ZERO
     }
 }
 
-/// Entries of row k, not yet divided by D. Two are computed at a time: an entry of the row is loaded once for both.
-#[inline(always)]
-fn eliminate<S: Scalar>(
-    packed: &mut [S],
-    k: usize,
-    mut values: impl Iterator<Item = S>,
-) -> &mut [S] {
-    let (earlier, rest) = split_mut(packed, packed_len(k));
-    let (row, _) = split_mut(rest, k);
-    let mut earlier = &*earlier;
-    let mut i = 0;
-    while i + 1 < k {
-        let (Some(mut p), Some(mut q)) = (values.next(), values.next()) else {
-            break;
-        };
-        let (a, after) = split(earlier, i);
-        let (b, after) = split(after, i + 1);
-        earlier = after;
-        let (done, next) = split_mut(row, i);
-        for ((&x, &a), &b) in done.iter().zip(a).zip(b) {
-            p -= a * x;
-            q -= b * x;
+/// Calls a function that is always inlined with this number as its last argument. Below [`SHORT`] the number is a constant: the
+/// function is compiled for each, with lengths that it knows and without loops. On a microcontroller, where a row has three entries on
+/// average, that halves the instructions of a step.
+macro_rules! with_length {
+    ($function:ident($($argument:expr),*; $n:expr)) => {
+        match $n {
+            0 => $function($($argument),*, 0),
+            1 => $function($($argument),*, 1),
+            2 => $function($($argument),*, 2),
+            3 => $function($($argument),*, 3),
+            4 => $function($($argument),*, 4),
+            5 => $function($($argument),*, 5),
+            6 => $function($($argument),*, 6),
+            7 => $function($($argument),*, 7),
+            n => $function($($argument),*, n),
         }
-        if let ([to, beside, ..], Some(&b)) = (next, b.last()) {
-            *to = p;
-            *beside = q - b * p;
-        }
-        i += 2;
-    }
-    let (done, next) = split_mut(row, i);
-    if let (Some(to), Some(value)) = (next.first_mut(), values.next()) {
-        *to = less(value, earlier, done);
-    }
-    row
+    };
 }
+pub(super) use with_length;
+
+/// Rows from which on `with_length` knows nothing.
+pub(super) const SHORT: usize = 8;
 
 /// Row k of L.
 #[inline]
@@ -122,100 +79,150 @@ pub(crate) fn row<S>(packed: &[S], k: usize) -> &[S] {
     split(split(packed, packed_len(k)).1, k).0
 }
 
-/// Solves Lx = x in place, four rows at a time. Each sum runs from its first entry to its last; with four sums side by side an
-/// addition need not wait for the one before it.
-#[inline]
+/// R rows of L side by side, their number before the first a multiple of four: the columns of the rows before, four at a time, and
+/// the triangle behind. All loops over them have lengths that the compiler knows, or one that they share.
+struct Rows<'a, S, const R: usize> {
+    before: [&'a [[S; 4]]; R],
+    triangle: [[S; R]; R],
+    rest: &'a [S],
+}
+
+impl<'a, S: Scalar, const R: usize> Rows<'a, S, R> {
+    /// Cuts the rows off, the first of which has `first` entries.
+    #[inline(always)]
+    fn cut(packed: &'a [S], first: usize) -> Option<Self> {
+        let mut rows = Self {
+            before: [&[]; R],
+            triangle: [[S::ZERO; R]; R],
+            rest: packed,
+        };
+        let both = rows.before.iter_mut().zip(&mut rows.triangle);
+        for (r, (before, triangle)) in both.enumerate() {
+            let (row, rest) = rows.rest.split_at_checked(first)?;
+            let (ends, rest) = rest.split_at_checked(r)?;
+            *before = row.as_chunks().0;
+            copy(triangle, ends);
+            rows.rest = rest;
+        }
+        Some(rows)
+    }
+
+    /// Forward substitution of these rows, given the solution of the rows before.
+    #[inline(always)]
+    fn forward(&self, done: &[S], x: &mut [S; R]) {
+        for (j, done) in done.as_chunks::<4>().0.iter().enumerate() {
+            for (x, row) in x.iter_mut().zip(&self.before) {
+                if let Some(row) = row.get(j) {
+                    *x = less(*x, row, done);
+                }
+            }
+        }
+        for (r, row) in self.triangle.iter().enumerate() {
+            let (done, next) = split_mut(x, r);
+            if let Some(x) = next.first_mut() {
+                *x = less(*x, row, done);
+            }
+        }
+    }
+
+    /// Backward substitution: takes the part of these rows from those before.
+    #[inline(always)]
+    fn backward(&self, before: &mut [S], x: &mut [S; R]) {
+        for (r, row) in self.triangle.iter().enumerate().rev() {
+            let (before, next) = split_mut(x, r);
+            if let Some(&mut last) = next.first_mut() {
+                for (x, &l) in before.iter_mut().zip(row) {
+                    *x -= l * last;
+                }
+            }
+        }
+        for (j, before) in before.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            for (&x, row) in x.iter().zip(&self.before).rev() {
+                if let Some(row) = row.get(j) {
+                    for (before, &l) in before.iter_mut().zip(row) {
+                        *before -= l * x;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Solves Lx = x in place, four rows at a time. Each entry subtracts its terms from the first to the last; with four of them side by
+/// side a subtraction need not wait for the one before it.
+#[inline(always)]
 pub(crate) fn forward<S: Scalar>(packed: &[S], x: &mut [S]) {
-    let (mut rest, mut k) = (packed, 0);
-    while k + 4 <= x.len() {
-        let (a, after) = split(rest, k);
-        let (b, after) = split(after, k + 1);
-        let (c, after) = split(after, k + 2);
-        let (d, after) = split(after, k + 3);
-        rest = after;
-        let (done, next) = split_mut(x, k);
-        let (mut p, mut q, mut r, mut t) = (S::ZERO, S::ZERO, S::ZERO, S::ZERO);
-        for ((((&x, &a), &b), &c), &d) in done.iter().zip(a).zip(b).zip(c).zip(d) {
-            p += a * x;
-            q += b * x;
-            r += c * x;
-            t += d * x;
-        }
-        let triangle = (split(b, k).1, split(c, k).1, split(d, k).1);
-        if let ([x0, x1, x2, x3, ..], (&[b0], &[c0, c1], &[d0, d1, d2])) = (next, triangle) {
-            *x0 -= p;
-            *x1 -= q + b0 * *x0;
-            *x2 -= r + c0 * *x0 + c1 * *x1;
-            *x3 -= t + d0 * *x0 + d1 * *x1 + d2 * *x2;
-        }
-        k += 4;
+    let whole = x.len() - x.len() % 4;
+    let mut rest = packed;
+    for first in (0..whole).step_by(4) {
+        rest = forward_at::<S, 4>(rest, x, first);
     }
-    for k in k..x.len() {
-        let (row, after) = split(rest, k);
-        rest = after;
-        let (done, next) = split_mut(x, k);
-        if let Some(x) = next.first_mut() {
-            *x -= dot(row, done);
-        }
+    match x.len() - whole {
+        1 => _ = forward_at::<S, 1>(rest, x, whole),
+        2 => _ = forward_at::<S, 2>(rest, x, whole),
+        3 => _ = forward_at::<S, 3>(rest, x, whole),
+        _ => {}
     }
 }
 
-/// Solves Lᵀx = x for the first n rows, in place; two rows at a time, so that an entry of x is loaded and stored once for both.
-#[inline]
-pub(crate) fn back<S: Scalar>(packed: &[S], x: &mut [S], n: usize) {
-    let (mut rest, _) = split(packed, packed_len(n));
-    let (mut x, _) = split_mut(x, n);
-    while let [before @ .., q, p] = x {
-        let k = before.len() + 1;
-        let (above, last) = split(rest, rest.len().saturating_sub(k));
-        let (above, row) = split(above, above.len().saturating_sub(k - 1));
-        let p = *p;
-        if let Some(&l) = last.last() {
-            *q -= l * p;
+/// R rows of it, those with which `packed` begins; returns the rows after them.
+#[inline(always)]
+fn forward_at<'a, S: Scalar, const R: usize>(
+    packed: &'a [S],
+    x: &mut [S],
+    first: usize,
+) -> &'a [S] {
+    let (done, next) = split_mut(x, first);
+    match (
+        Rows::<S, R>::cut(packed, done.len()),
+        next.first_chunk_mut(),
+    ) {
+        (Some(rows), Some(x)) => {
+            rows.forward(done, x);
+            rows.rest
         }
-        for ((x, &a), &b) in before.iter_mut().zip(last).zip(row) {
-            *x = *x - a * p - b * *q;
-        }
-        (rest, x) = (above, before);
+        _ => &[],
     }
 }
 
-/// Solves Lᵀx = x in place, four rows at a time: an entry of x is loaded and stored once for four of them. The order of the
-/// subtractions is that of [`back`].
-#[inline]
+/// Solves Lᵀx = x in place, four rows at a time: an entry of x is loaded and stored once for four of them.
+#[inline(never)]
 pub(crate) fn backward<S: Scalar>(packed: &[S], x: &mut [S]) {
+    backward_inline(packed, x);
+}
+
+/// The same for a length that the compiler knows.
+#[inline(always)]
+pub(crate) fn backward_inline<S: Scalar>(packed: &[S], x: &mut [S]) {
     let whole = x.len() - x.len() % 4;
     // The rows beyond a multiple of four come first.
-    for k in (whole..x.len()).rev() {
-        let (before, rest) = split_mut(x, k);
-        if let Some(&mut last) = rest.first_mut() {
-            for (x, &l) in before.iter_mut().zip(row(packed, k)) {
-                *x -= l * last;
-            }
-        }
+    match x.len() - whole {
+        1 => backward_at::<S, 1>(packed, x, whole),
+        2 => backward_at::<S, 2>(packed, x, whole),
+        3 => backward_at::<S, 3>(packed, x, whole),
+        _ => {}
     }
-    for k in (0..whole).step_by(4).rev() {
-        let (_, rest) = split(packed, packed_len(k));
-        let (a, rest) = split(rest, k);
-        let (b, rest) = split(rest, k + 1);
-        let (c, rest) = split(rest, k + 2);
-        let (d, _) = split(rest, k + 3);
-        let (before, next) = split_mut(x, k);
-        let triangle = (split(b, k).1, split(c, k).1, split(d, k).1);
-        if let ([x0, x1, x2, x3, ..], (&[b0], &[c0, c1], &[d0, d1, d2])) = (next, triangle) {
-            *x2 -= d2 * *x3;
-            *x1 = *x1 - d1 * *x3 - c1 * *x2;
-            *x0 = *x0 - d0 * *x3 - c0 * *x2 - b0 * *x1;
-            let (x0, x1, x2, x3) = (*x0, *x1, *x2, *x3);
-            let rows = a.iter().zip(b).zip(c).zip(d);
-            for (x, (((&a, &b), &c), &d)) in before.iter_mut().zip(rows) {
-                *x = *x - d * x3 - c * x2 - b * x1 - a * x0;
-            }
-        }
+    let mut first = whole;
+    while first > 0 {
+        first -= 4;
+        backward_at::<S, 4>(packed, x, first);
     }
 }
 
-/// Takes row k out of a factor of n rows. `p` and `beta` are scratch of n entries.
+/// R rows of it.
+#[inline(always)]
+fn backward_at<S: Scalar, const R: usize>(packed: &[S], x: &mut [S], first: usize) {
+    let (_, packed) = split(packed, packed_len(first));
+    let (before, next) = split_mut(x, first);
+    if let (Some(rows), Some(x)) = (
+        Rows::<S, R>::cut(packed, before.len()),
+        next.first_chunk_mut(),
+    ) {
+        rows.backward(before, x);
+    }
+}
+
+/// Takes row k out of a factor of n rows. `p` and `beta` are scratch of n entries. None if a slice is too short.
 pub(crate) fn remove<S: Scalar>(
     packed: &mut [S],
     inverse: &mut [S],
@@ -223,47 +230,43 @@ pub(crate) fn remove<S: Scalar>(
     n: usize,
     p: &mut [S],
     beta: &mut [S],
-) {
+) -> Option<()> {
     let packed = cells(packed);
-    let inverse = cells(inverse);
-    let Some(removed) = inverse.get(k) else {
-        return;
-    };
-    let mut alpha = S::ONE / removed.get();
-    let (_, p) = split_mut(p, k);
-    let (_, beta) = split_mut(beta, k);
-    for i in k + 1..n {
+    let (_, inverse) = cells(inverse).split_at_checked(k)?;
+    let (p, beta) = (cells(p).get(k..)?, cells(beta).get(k..)?);
+    let mut alpha = S::ONE / inverse.first()?.get();
+    let (mut to, mut from) = packed.get(packed_len(k)..)?.split_at_checked(k)?;
+    for (done, pair) in inverse.get(..n - k)?.windows(2).enumerate() {
         // Row i becomes row i − 1: the part before column k stays, the part behind it moves left and is updated.
-        let (_, from) = split(packed, packed_len(i));
-        let (_, to) = split(packed, packed_len(i - 1));
-        let (head, from) = split(from, k);
-        let (start, to) = split(to, k);
+        let i = k + 1 + done;
+        let (row, rest) = from.split_at_checked(i)?;
+        let (head, row) = row.split_at_checked(k)?;
+        let (start, updated) = to.split_at_checked(k)?;
         for (to, from) in start.iter().zip(head) {
             to.set(from.get());
+            short_loop();
         }
-        let Some((w, from)) = from.split_first() else {
-            return;
-        };
+        let (w, row) = row.split_first()?;
         let mut w = w.get();
-        let (done, rest) = split_mut(p, i - 1 - k);
-        let (factors, next) = split_mut(beta, i - 1 - k);
-        for (((to, from), &p), &beta) in to.iter().zip(from).zip(done.iter()).zip(factors.iter()) {
+        let (known, next) = p.split_at_checked(done)?;
+        let (factors, next_factor) = beta.split_at_checked(done)?;
+        let columns = updated.get(..done)?.iter().zip(row.get(..done)?);
+        for ((to, from), (p, beta)) in columns.zip(known.iter().zip(factors)) {
             let l = from.get();
-            w -= p * l;
-            to.set(l + beta * w);
+            w -= p.get() * l;
+            to.set(l + beta.get() * w);
+            short_loop();
         }
-        let (Some(d), Some(inverse)) = (inverse.get(i), inverse.get(i - 1)) else {
-            return;
-        };
-        let d = S::ONE / d.get();
+        let [before, own] = pair else { return None };
+        let d = S::ONE / own.get();
         let inverted = S::ONE / (d + alpha * w * w);
-        inverse.set(inverted);
-        if let (Some(p), Some(beta)) = (rest.first_mut(), next.first_mut()) {
-            *p = w;
-            *beta = w * alpha * inverted;
-        }
+        before.set(inverted);
+        next.first()?.set(w);
+        next_factor.first()?.set(w * alpha * inverted);
         alpha *= d * inverted;
+        (to, from) = (packed.get(packed_len(i)..)?, rest);
     }
+    Some(())
 }
 
 #[cfg(test)]
@@ -290,19 +293,21 @@ mod tests {
 
     fn factor(w: &[Vec<f64>], rows: &[usize]) -> (Vec<f64>, Vec<f64>) {
         let (mut l, mut d) = (vec![0.0; packed_len(9)], vec![0.0; 9]);
-        let mut forward = vec![0.0; 9];
         for (k, &r) in rows.iter().enumerate() {
-            let values = rows.iter().map(|&c| w[r][c]);
-            let right_side = RightSide {
-                forward: &mut forward,
-                next: right(r),
-            };
-            append_with(&mut l, &mut d, right_side, k, values, w[r][r], 0.0);
-            // The right-hand side goes along.
-            let expected = right(r) - dot(row(&l, k), &forward);
-            assert!((forward[k] - expected).abs() < 1e-14, "{k}: {forward:?}");
+            let values: Vec<f64> = rows.iter().map(|&c| w[r][c]).collect();
+            append(&mut l, &mut d, k, &values, w[r][r], 0.0);
         }
         (l, d)
+    }
+
+    /// Solves Lᵀx = x, row by row.
+    fn back(packed: &[f64], x: &mut [f64]) {
+        for k in (0..x.len()).rev() {
+            let last = x[k];
+            for (x, l) in x.iter_mut().zip(row(packed, k)) {
+                *x -= l * last;
+            }
+        }
     }
 
     #[test]
@@ -331,12 +336,12 @@ mod tests {
             let start: Vec<f64> = (0..n).map(|k| 1.7 - k as f64 / 3.0).collect();
             let mut expected = start.clone();
             for k in 0..n {
-                expected[k] -= dot(row(&l, k), &expected[..k]);
+                expected[k] = less(expected[k], row(&l, k), &expected[..k]);
             }
             let mut found = start;
             forward(&l[..packed_len(n)], &mut found);
             assert_eq!(found, expected, "{n} rows");
-            back(&l, &mut expected, n);
+            back(&l, &mut expected);
             backward(&l[..packed_len(n)], &mut found);
             assert_eq!(found, expected, "{n} rows, transposed");
         }
@@ -348,10 +353,10 @@ mod tests {
         let (l, d) = factor(&w, &[0, 1, 2, 3, 4, 5, 6]);
         let mut x = vec![0.0; 7];
         for k in 0..7 {
-            x[k] = right(k) - dot(row(&l, k), &x);
+            x[k] = less(right(k), row(&l, k), &x);
         }
         x.iter_mut().zip(&d).for_each(|(x, d)| *x *= d);
-        back(&l, &mut x, 7);
+        backward(&l, &mut x);
         for (k, row) in w.iter().enumerate() {
             let sum: f64 = row.iter().zip(&x).map(|(w, x)| w * x).sum();
             assert!((sum - right(k)).abs() < 1e-12, "{k}: {sum}");

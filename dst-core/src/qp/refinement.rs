@@ -64,7 +64,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
         for (to, &inverse) in work.target.iter_mut().zip(work.inverse.iter()).take(free) {
             *to *= inverse;
         }
-        factor::back(work.packed, work.target, free);
+        factor::backward(work.packed, split_mut(work.target, free).0);
         let mut settled = true;
         for (value, &change) in work
             .multipliers

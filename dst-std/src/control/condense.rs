@@ -250,7 +250,7 @@ impl Model {
         for (kind, row) in (inputs..).zip(outputs) {
             match row.soft {
                 Softness::Hard => continue,
-                Softness::Exact => {
+                Softness::Huber => {
                     yielding[kind] = YIELD;
                     caps[kind] = self.default_weight(condensed, (&gram, &moved), kind, &row.limits);
                 }

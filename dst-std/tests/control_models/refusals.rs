@@ -203,7 +203,7 @@ fn output(c: Vec<f64>) -> OutputBound {
     OutputBound {
         c,
         limits: Limits::between(-1.0, 1.0),
-        soft: Softness::Exact,
+        soft: Softness::Huber,
         name: None,
     }
 }
@@ -356,7 +356,7 @@ fn the_template_is_a_model_and_explains_every_field() {
 fn files_of_today_stay_valid() {
     let motor = Model::from_json(MOTOR).unwrap();
     assert_eq!(motor.states, [StateBound::from((1, -0.6, 0.6))]);
-    assert_eq!(motor.states[0].soft, Softness::Exact);
+    assert_eq!(motor.states[0].soft, Softness::Huber);
     // The tolerances may be left out.
     let short = MOTOR.replace(
         ",\n  \"primal_tolerance\": 0.001,\n  \"dual_tolerance\": 0.01",

@@ -2,10 +2,10 @@
 
 use super::Search;
 use super::independence::SUSPECT;
-use crate::qp::active_rows::Entry;
-use crate::qp::active_set::{Status, Work};
+use crate::qp::active_rows::{Entry, retain};
+use crate::qp::active_set::{ActiveSet, Status, Work};
 use crate::scalar::Scalar;
-use crate::slices::cells;
+use crate::slices::split;
 
 /// Violation along a null direction that proves infeasibility, in units of √pivot·‖u − u⁰‖_P.
 const PROOF: f64 = 1.0;
@@ -17,12 +17,12 @@ struct Block {
     saturates: bool,
 }
 
-impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
     /// Adds violated rows until there is none: the worst of the candidates, or the worst of all rows if no candidate is violated.
     /// An error is a status that a factor built anew might change.
-    pub(super) fn ascend(&mut self) -> Result<Status, Status> {
+    pub(super) fn ascend(&mut self, constants: &ActiveSet<'_, S>) -> Result<Status, Status> {
         loop {
-            let (norm, square) = self.sizes();
+            let (norm, square) = self.sizes(constants);
             // As many steps are a sign that rounding decides.
             if self.steps >= 2 * self.work.bounds.len() {
                 self.tolerance = self.coarse;
@@ -34,18 +34,18 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             self.worst.found = false;
             self.worst.finite = true;
             if self.known > 0 {
-                self.price_candidates();
+                self.price_candidates(constants);
             }
             if !self.worst.found && self.worst.finite {
-                self.evaluate();
-                self.price();
+                self.evaluate(constants);
+                self.price(constants);
             }
             if !(self.worst.finite && norm.is_finite()) {
-                self.discard();
+                self.discard(constants);
                 return Ok(Status::Late);
             }
             if !self.worst.found {
-                let solved = self.solved();
+                let solved = self.solved(constants);
                 return if self.fresh || self.accurate {
                     Ok(solved)
                 } else {
@@ -56,13 +56,13 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             let end = if self.steps >= self.budget || self.free >= self.work.bounds.len() {
                 Some(Ok(Status::Late))
             } else {
-                self.enter();
+                self.enter(constants);
                 self.stale = true;
-                self.climb()
+                self.climb(constants)
             };
             if let Some(status) = end {
                 if self.stale {
-                    self.evaluate();
+                    self.evaluate(constants);
                 }
                 return status;
             }
@@ -70,8 +70,8 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     }
 
     /// Solved, or softened.
-    pub(super) fn solved(&self) -> Status {
-        let lifted = |&entry: &u16| self.constants.is_lifted(Entry(entry).row());
+    pub(super) fn solved(&self, constants: &ActiveSet<'_, S>) -> Status {
+        let lifted = |&entry: &u16| constants.is_lifted(Entry(entry).row());
         let softened = self.saturated > 0 || self.set.free.iter().take(self.free).any(lifted);
         if softened {
             Status::Softened
@@ -82,30 +82,52 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
 
     /// Σ|λ_i|√W_ii, the size of what is summed, and ‖u − u⁰‖_P² = λᵀ(s⁰ − s), without saturated rows: the rows of the set are at
     /// their bounds.
-    pub(super) fn sizes(&self) -> (S, S) {
-        let m = self.constants.scale.len();
+    pub(super) fn sizes(&self, constants: &ActiveSet<'_, S>) -> (S, S) {
+        let m = constants.scale.len();
         let (mut norm, mut square) = (S::ZERO, S::ZERO);
-        let known = self.work.multipliers.iter().zip(self.work.bounds.iter());
-        let known = self.set.free.iter().zip(known);
-        for (&entry, (&value, &bound)) in known.take(self.free) {
+        let (start, _) = split(self.work.start, m);
+        let (entries, multipliers, bounds) = self.free_rows();
+        for (&entry, (&value, &bound)) in entries.iter().zip(multipliers.iter().zip(bounds)) {
             let row = Entry(entry).row();
-            let at = |values: &[S], i: usize| values.get(i).copied().unwrap_or_default();
-            let diagonal = at(self.constants.gram, row * (m + 1));
-            norm += value.abs() * diagonal * at(self.constants.scale, row);
-            square += value * (at(self.work.start, row) - bound);
+            if let (Some(&scale), Some(&start)) = (constants.scale.get(row), start.get(row)) {
+                let diagonal = constants.gram.get(row * (m + 1)).copied();
+                norm += value.abs() * diagonal.unwrap_or_default() * scale;
+                square += value * (start - bound);
+            }
         }
         (norm, square)
     }
 
+    /// Rows of the set with their multipliers and bounds. The three have one length; if the memory were too short, none.
+    #[inline(always)]
+    pub(super) fn free_rows(&self) -> (&[u16], &[S], &[S]) {
+        let n = self.free;
+        let Work {
+            multipliers,
+            bounds,
+            ..
+        } = &*self.work;
+        match (
+            self.set.free.get(..n),
+            multipliers.get(..n),
+            bounds.get(..n),
+        ) {
+            (Some(entries), Some(multipliers), Some(bounds)) => (entries, multipliers, bounds),
+            _ => (&[], &[], &[]),
+        }
+    }
+
     /// Puts the worst row at the end of the set, with the multiplier that it has now.
-    pub(super) fn enter(&mut self) {
+    pub(super) fn enter(&mut self, constants: &ActiveSet<'_, S>) {
         let worst = self.worst;
         let mut multiplier = S::ZERO;
         if let Some(place) = worst.returning {
-            multiplier = worst.entry.outward(self.constants.cap(worst.entry.row()));
-            self.move_saturated(place, S::ONE);
-            super::close_gap(cells(self.set.saturated), place, self.saturated);
-            self.saturated -= 1;
+            multiplier = worst.entry.outward(constants.cap(worst.entry.row()));
+            self.move_saturated(constants, place, S::ONE);
+            let mut places = 0..self.saturated;
+            self.saturated = retain(self.set.saturated, self.saturated, |entry| {
+                (places.next() != Some(place)).then_some(entry)
+            });
             self.substitute(0);
         } else {
             self.forget_worst();
@@ -124,29 +146,29 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     }
 
     /// Solves with the new row, the last of the set; rows that block the way leave.
-    pub(super) fn climb(&mut self) -> Option<Result<Status, Status>> {
+    pub(super) fn climb(&mut self, constants: &ActiveSet<'_, S>) -> Option<Result<Status, Status>> {
         loop {
             let last = self.free - 1;
-            let singular = self.factored < self.free && !self.append();
+            let singular = self.factored < self.free && !self.append(constants);
             if singular {
                 self.steps += 1;
                 let upward = self.worst.returning.is_none() == self.worst.entry.is_upper();
                 if !EXACT {
                     self.null_direction(last, upward);
-                } else if self.proves(upward) {
+                } else if self.proves(constants, upward) {
                     self.free = last;
                     return Some(Ok(Status::Infeasible));
                 }
             } else {
                 self.solve();
             }
-            let (block, length) = self.limiting_row(singular);
+            let (block, length) = self.limiting_row(constants, singular);
             let Some(block) = block else {
                 if singular {
                     return if EXACT {
-                        Some(self.give_way())
+                        Some(self.give_way(constants))
                     } else {
-                        self.no_way()
+                        self.no_way(constants)
                     };
                 }
                 self.arrive();
@@ -154,7 +176,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             };
             self.walk(length, singular);
             if block.saturates {
-                if !self.saturate(block.place) {
+                if !self.saturate(constants, block.place) {
                     return Some(Ok(Status::Late));
                 }
             } else {
@@ -171,24 +193,27 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     }
 
     /// First row whose multiplier reaches its limit on the way to `target`, or in its direction, and the length of the step.
-    fn limiting_row(&self, direction: bool) -> (Option<Block>, S) {
+    fn limiting_row(&self, constants: &ActiveSet<'_, S>, direction: bool) -> (Option<Block>, S) {
         // num/den is the shortest step so far; products instead of quotients, because a division takes 14 cycles.
         let (mut num, mut den) = (S::ONE, S::ONE);
         let mut block = None;
-        let soft = !self.constants.caps.is_empty();
-        let known = self.work.target.iter().zip(self.work.multipliers.iter());
-        let known = self.set.free.iter().zip(known).take(self.free);
+        let soft = !constants.caps.is_empty();
+        let (entries, multipliers, _) = self.free_rows();
+        let (target, _) = split(self.work.target, entries.len());
+        let known = entries.iter().zip(target.iter().zip(multipliers));
         for (place, (&entry, (&target, &value))) in known.enumerate() {
             let entry = Entry(entry);
-            let (target, value) = (entry.outward(target), entry.outward(value));
-            let (way, saturates) = if target < S::ZERO && !entry.is_fixed() {
-                (value, false)
+            let target = entry.outward(target);
+            let (value, way, saturates) = if target < S::ZERO && !entry.is_fixed() {
+                let value = entry.outward(value);
+                (value, value, false)
             } else if soft && target > S::ZERO {
-                let cap = self.constants.cap(entry.row());
+                let cap = constants.cap(entry.row());
                 if cap >= S::MAX || !(direction || target > cap) {
                     continue;
                 }
-                (cap - value, true)
+                let value = entry.outward(value);
+                (value, cap - value, true)
             } else {
                 continue;
             };
@@ -218,14 +243,14 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
 
     /// Nothing blocks the null direction. That proves that there is no solution, unless the violation may be rounding, or the new
     /// row is only nearly dependent and a distant point satisfies it.
-    fn no_way(&mut self) -> Option<Result<Status, Status>> {
+    fn no_way(&mut self, constants: &ActiveSet<'_, S>) -> Option<Result<Status, Status>> {
         self.free -= 1;
         if self.tolerance < self.coarse {
             self.tolerance = self.coarse;
             return None;
         }
-        let m = self.constants.scale.len();
-        let diagonal = self.constants.gram.get(self.worst.entry.row() * (m + 1));
+        let m = constants.scale.len();
+        let diagonal = constants.gram.get(self.worst.entry.row() * (m + 1));
         let diagonal = diagonal.copied().unwrap_or_default();
         let least = S::from_f64(PROOF * PROOF) * self.pivot;
         let amount = self.worst.amount;

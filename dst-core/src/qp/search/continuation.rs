@@ -37,7 +37,7 @@ impl<S: Scalar> ActiveSet<'_, S> {
         search.stale = false;
         search.steps = outcome.steps;
         search.operations = outcome.operations;
-        let (status, mended) = search.mend(flaw);
+        let (status, mended) = search.mend(self, flaw);
         *outcome = search.end(status);
         mended
     }
@@ -60,24 +60,24 @@ impl<S: Scalar> ActiveSet<'_, S> {
         search.priced = true;
         search.steps = outcome.steps;
         search.operations = outcome.operations;
-        *outcome = search.run_from(0);
+        *outcome = search.run_from(self, 0);
     }
 }
 
-impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
     /// Changes the set so that the flaw is gone, and continues. False if the flaw stays.
-    fn mend(&mut self, flaw: Flaw) -> (Status, bool) {
-        (_, self.square) = self.sizes();
+    fn mend(&mut self, constants: &ActiveSet<'_, S>, flaw: Flaw) -> (Status, bool) {
+        (_, self.square) = self.sizes(constants);
         self.narrow = true;
         let (returning, entry) = match flaw {
             // s⁰ − Wλ may still show the row beyond its bound. So it is not consulted.
             Flaw::Inward(place) => {
                 self.take_out(place);
-                return (self.settle(), true);
+                return (self.settle(constants), true);
             }
             Flaw::BeyondCap(place) => {
-                let mended = self.saturate(place);
-                return (self.settle(), mended);
+                let mended = self.saturate(constants, place);
+                return (self.settle(constants), mended);
             }
             Flaw::Returning(place) => (Some(place), self.saturated_entry(place)),
             Flaw::Violated(entry) => (None, entry),
@@ -92,19 +92,19 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             bound: self.bound(entry),
             ..Worst::default()
         };
-        self.enter();
-        match self.climb() {
-            None => (self.rounds(), true),
+        self.enter(constants);
+        match self.climb(constants) {
+            None => (self.rounds(constants), true),
             Some(Ok(status) | Err(status)) => (status, false),
         }
     }
 
     /// Makes the set dual feasible.
-    pub(super) fn settle(&mut self) -> Status {
-        if self.restore() {
-            self.solved()
+    pub(super) fn settle(&mut self, constants: &ActiveSet<'_, S>) -> Status {
+        if self.restore(constants) {
+            self.solved(constants)
         } else {
-            self.discard();
+            self.discard(constants);
             Status::Late
         }
     }

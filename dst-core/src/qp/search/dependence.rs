@@ -8,7 +8,7 @@
 
 use super::{Curvature, Search};
 use crate::qp::active_rows::Entry;
-use crate::qp::active_set::Status;
+use crate::qp::active_set::{ActiveSet, Status};
 use crate::qp::factor;
 use crate::scalar::Scalar;
 use crate::slices::{less, split, split_mut};
@@ -22,7 +22,7 @@ const ROUNDING: f64 = 8.0;
 /// Most corrections of a null direction.
 const CORRECTIONS: usize = 4;
 
-impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
     /// Corrects the null direction of row k in `target`, and computes its pivot by a way that does not cancel. `noise` is the
     /// rounding of a pivot from W. True if the row is independent; it is then part of the factor.
     pub(super) fn resolve(&mut self, k: usize, noise: S, curvature: Curvature<'_, S>) -> bool {
@@ -44,7 +44,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             for (to, &inverse) in work.forward.iter_mut().zip(work.inverse.iter()).take(k) {
                 *to *= inverse;
             }
-            factor::back(work.packed, work.forward, k);
+            factor::backward(work.packed, split_mut(work.forward, k).0);
             for (y, &error) in work.target.iter_mut().zip(work.forward.iter()).take(k) {
                 *y -= error;
             }
@@ -72,12 +72,12 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
 
     /// Turns the null direction in `target` so that its last row moves outward or inward. True if it proves that there is no
     /// solution. Entries with a sign that blocks the direction count as rounding if they are small enough.
-    pub(super) fn proves(&mut self, upward: bool) -> bool {
+    pub(super) fn proves(&mut self, constants: &ActiveSet<'_, S>, upward: bool) -> bool {
         if !upward {
             let (direction, _) = split_mut(self.work.target, self.free);
             direction.iter_mut().for_each(|y| *y = -*y);
         }
-        let m = self.constants.scale.len();
+        let m = constants.scale.len();
         let at = |values: &[S], i: usize| values.get(i).copied().unwrap_or_default();
         let (mut gap, mut terms) = (S::ZERO, S::ZERO);
         let (mut sum, mut blocking) = (S::ZERO, S::ZERO);
@@ -88,11 +88,11 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             let start = at(self.work.start, entry.row());
             gap += y * (start - bound);
             terms += y.abs() * (start.abs() + bound.abs());
-            let size = y.abs() * at(self.constants.gram, entry.row() * (m + 1));
-            let size = size * at(self.constants.scale, entry.row());
+            let size = y.abs() * at(constants.gram, entry.row() * (m + 1));
+            let size = size * at(constants.scale, entry.row());
             sum += size;
             let inward = entry.outward(y) < S::ZERO && !entry.is_fixed();
-            if inward || self.constants.cap(entry.row()) < S::MAX {
+            if inward || constants.cap(entry.row()) < S::MAX {
                 blocking += size;
             }
         }
@@ -104,9 +104,9 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
 
     /// Nothing blocks the null direction, and it proves nothing: the violation of the new row is rounding. The set stays without
     /// it, and the rows of u decide.
-    pub(super) fn give_way(&mut self) -> Result<Status, Status> {
+    pub(super) fn give_way(&mut self, constants: &ActiveSet<'_, S>) -> Result<Status, Status> {
         self.free -= 1;
-        let status = self.settle();
+        let status = self.settle(constants);
         if self.fresh { Ok(status) } else { Err(status) }
     }
 }

@@ -9,14 +9,13 @@ mod dependence;
 mod independence;
 mod pricing;
 
-use core::cell::Cell;
 use core::mem::swap;
 
 use super::active_rows::{ActiveRows, Entry, retain};
 use super::active_set::{ActiveSet, Bounds, Outcome, Status, Work};
-use super::factor;
+use super::factor::{self, with_length};
 use crate::scalar::Scalar;
-use crate::slices::{add_scaled, cells, less, split, split_mut};
+use crate::slices::{add_scaled, cells, less, short_loop, split};
 use pricing::{CANDIDATES, Worst};
 
 /// Violation that counts as zero, relative to the terms of the row, in machine epsilons.
@@ -28,8 +27,10 @@ const COARSE: f64 = 8.0;
 pub(super) type Curvature<'s, S> = &'s dyn Fn(&[u16], &[S], &mut [S]) -> S;
 
 /// Solve in progress. `EXACT` if it has `curvature`; controllers are compiled without what belongs to it.
-struct Search<'s, 'm, 'w, 'a, S, const EXACT: bool> {
-    constants: &'s ActiveSet<'a, S>,
+///
+/// Its methods take the constants of the program as an argument. Where there is one program, as on a device, the compiler then knows
+/// their sizes and addresses, also in functions that it does not inline.
+struct Search<'s, 'm, 'w, S, const EXACT: bool> {
     work: &'s mut Work<'m, S>,
     set: &'s mut ActiveRows<'w>,
     bounds: Bounds<'s, S>,
@@ -87,27 +88,26 @@ impl<S: Scalar> ActiveSet<'_, S> {
     ) -> Outcome {
         if curvature.is_some() {
             let search = self.search::<true>(work, set, bounds, budget, curvature);
-            search.run_from(shift)
+            search.run_from(self, shift)
         } else {
             let search = self.search::<false>(work, set, bounds, budget, None);
-            search.run_from(shift)
+            search.run_from(self, shift)
         }
     }
 
     /// Search with the set as it is, and no factor.
     fn search<'s, 'm, 'w, const EXACT: bool>(
-        &'s self,
+        &self,
         work: &'s mut Work<'m, S>,
         set: &'s mut ActiveRows<'w>,
         bounds: Bounds<'s, S>,
         budget: usize,
         curvature: Option<Curvature<'s, S>>,
-    ) -> Search<'s, 'm, 'w, 's, S, EXACT> {
+    ) -> Search<'s, 'm, 'w, S, EXACT> {
         let (free, saturated) = set.counts();
         let coarse = self.tolerance.max(S::from_f64(COARSE) * S::EPSILON);
         let fine = self.tolerance.max(S::from_f64(FINE) * S::EPSILON);
         Search {
-            constants: self,
             work,
             set,
             bounds,
@@ -138,11 +138,11 @@ impl<S: Scalar> ActiveSet<'_, S> {
     }
 }
 
-impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
     /// Solves; the rows of the last set move up by `shift`. Afterwards `work.rows` is s.
     #[inline]
-    fn run_from(mut self, shift: usize) -> Outcome {
-        let status = self.run(shift);
+    fn run_from(mut self, constants: &ActiveSet<'_, S>, shift: usize) -> Outcome {
+        let status = self.run(constants, shift);
         if self.plain {
             let Work { start, rows, .. } = &mut *self.work;
             swap(start, rows);
@@ -150,38 +150,38 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         self.end(status)
     }
 
-    fn run(&mut self, shift: usize) -> Status {
+    fn run(&mut self, constants: &ActiveSet<'_, S>, shift: usize) -> Status {
         let pairs = self.bounds.lower.iter().zip(self.bounds.upper);
         // Written so that a NaN is empty, too.
         if !pairs.clone().all(|(l, u)| l <= u) {
             // Nothing has been moved into s⁰ yet.
             self.saturated = 0;
-            self.discard();
+            self.discard(constants);
             return Status::Infeasible;
         }
-        self.begin(shift);
+        self.begin(constants, shift);
         if self.free + self.saturated == 0 {
-            self.scan(true);
+            self.scan(constants, true);
             if !self.worst.finite {
-                self.discard();
+                self.discard(constants);
                 return Status::Late;
             }
             if self.free == 0 && !self.worst.found {
                 return Status::Solved;
             }
         }
-        self.rounds()
+        self.rounds(constants)
     }
 
     /// Makes the set dual feasible and adds violated rows.
-    fn rounds(&mut self) -> Status {
+    fn rounds(&mut self, constants: &ActiveSet<'_, S>) -> Status {
         let mut repaired = false;
         loop {
-            if !self.restore() {
-                self.discard();
+            if !self.restore(constants) {
+                self.discard(constants);
                 return Status::Late;
             }
-            match self.ascend() {
+            match self.ascend(constants) {
                 Ok(status) => return status,
                 // Updates have made the factor inaccurate: build it again, once.
                 Err(status) if repaired || self.fresh => return status,
@@ -203,9 +203,9 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     }
 
     /// Forgets the set; s is then s⁰.
-    fn discard(&mut self) {
+    fn discard(&mut self, constants: &ActiveSet<'_, S>) {
         for place in 0..self.saturated {
-            self.move_saturated(place, S::ONE);
+            self.move_saturated(constants, place, S::ONE);
         }
         self.saturated = 0;
         self.free = 0;
@@ -237,9 +237,9 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     }
 
     /// Moves the rows of the last set up, and keeps those that have a bound.
-    fn begin(&mut self, shift: usize) {
+    fn begin(&mut self, constants: &ActiveSet<'_, S>, shift: usize) {
         let bounds = self.bounds;
-        let m = self.constants.scale.len();
+        let m = constants.scale.len();
         let mut kept = 0;
         let noted = cells(self.work.bounds);
         let mut renewed = |entry: Entry| {
@@ -257,50 +257,50 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         if self.saturated > 0 {
             self.saturated = retain(self.set.saturated, self.saturated, renewed);
             for place in 0..self.saturated {
-                self.move_saturated(place, -S::ONE);
+                self.move_saturated(constants, place, -S::ONE);
             }
         }
     }
 
     /// Adds the part of a saturated row to s⁰, or takes it out (−1).
-    fn move_saturated(&mut self, place: usize, sign: S) {
+    fn move_saturated(&mut self, constants: &ActiveSet<'_, S>, place: usize, sign: S) {
         let entry = self.saturated_entry(place);
-        let multiplier = entry.outward(self.constants.cap(entry.row())) * sign;
-        let m = self.constants.scale.len();
-        let (_, rest) = split(self.constants.gram, entry.row() * m);
+        let multiplier = entry.outward(constants.cap(entry.row())) * sign;
+        let m = constants.scale.len();
+        let (_, rest) = split(constants.gram, entry.row() * m);
         add_scaled(self.work.start, multiplier, split(rest, m).0);
         self.operations += m;
     }
 
     /// L⁻¹(s⁰ − b), from this row on.
     fn substitute(&mut self, first: usize) {
-        for k in first..self.factored {
-            let row = self.entry(k).row();
-            let start = self.work.start.get(row).copied().unwrap_or_default();
-            let bound = self.work.bounds.get(k).copied().unwrap_or_default();
-            let (done, rest) = split_mut(self.work.forward, k);
-            if let Some(to) = rest.first_mut() {
-                *to = less(start - bound, factor::row(self.work.packed, k), done);
-            }
-            self.operations += k;
+        if first < self.factored {
+            _ = self.substitute_rows(first);
         }
     }
 
+    /// The same for at least one row. None if a slice is too short.
+    fn substitute_rows(&mut self, first: usize) -> Option<()> {
+        let known = first..self.factored;
+        let entries = self.set.free.get(known.clone())?;
+        let bounds = self.work.bounds.get(known)?;
+        let mut packed = self.work.packed.get(factor::packed_len(first)..)?;
+        for (k, (&entry, &bound)) in (first..).zip(entries.iter().zip(bounds)) {
+            let start = *self.work.start.get(Entry(entry).row())?;
+            let (row, rest) = packed.split_at_checked(k)?;
+            let (done, next) = self.work.forward.split_at_mut_checked(k)?;
+            *next.first_mut()? = less(start - bound, row, done);
+            packed = rest;
+            self.operations += k;
+        }
+        Some(())
+    }
+
     /// Multipliers of the rows of the factor, to `target`.
+    #[inline(never)]
     fn solve(&mut self) {
         let n = self.factored;
-        let Work {
-            packed,
-            inverse,
-            forward,
-            target,
-            ..
-        } = &mut *self.work;
-        let known = forward.iter().zip(inverse.iter());
-        for (to, (&y, &inverse)) in target.iter_mut().zip(known).take(n) {
-            *to = y * inverse;
-        }
-        factor::back(packed, target, n);
+        with_length!(multipliers(self.work; n));
         self.operations += n * (n + 1) / 2;
         self.steps += 1;
     }
@@ -316,11 +316,12 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     }
 
     /// Takes row `place` out of the set and, if it is part of it, out of the factor.
+    #[inline(never)]
     fn take_out(&mut self, place: usize) {
         if place < self.factored {
             let n = self.factored;
             let work = &mut *self.work;
-            factor::remove(
+            _ = factor::remove(
                 work.packed,
                 work.inverse,
                 place,
@@ -332,15 +333,31 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             self.factored -= 1;
             self.fresh = self.fresh && place == self.factored;
         }
-        close_gap(cells(self.set.free), place, self.free);
-        close_gap(cells(self.work.multipliers), place, self.free);
-        close_gap(cells(self.work.bounds), place, self.free);
+        _ = self.close_gap(place);
         self.free -= 1;
         self.substitute(place);
     }
 
+    /// Moves the rows behind this place up. From the last to the first: in the other order the loops would become calls of `memmove`,
+    /// which cost more.
+    #[inline(always)]
+    fn close_gap(&mut self, place: usize) -> Option<()> {
+        let entries = cells(self.set.free).get(place..self.free)?;
+        let multipliers = cells(self.work.multipliers).get(place..self.free)?;
+        let bounds = cells(self.work.bounds).get(place..self.free)?;
+        let (mut entry, mut multiplier, mut bound) = Default::default();
+        let places = entries.iter().zip(multipliers.iter().zip(bounds));
+        for (to, (to_multiplier, to_bound)) in places.rev() {
+            entry = to.replace(entry);
+            multiplier = to_multiplier.replace(multiplier);
+            bound = to_bound.replace(bound);
+            short_loop();
+        }
+        Some(())
+    }
+
     /// Moves a row of the set to the saturated ones. False if there is no room.
-    fn saturate(&mut self, place: usize) -> bool {
+    fn saturate(&mut self, constants: &ActiveSet<'_, S>, place: usize) -> bool {
         let entry = self.entry(place);
         let Some(to) = self.set.saturated.get_mut(self.saturated) else {
             return false;
@@ -348,41 +365,34 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         *to = entry.0;
         self.saturated += 1;
         self.take_out(place);
-        self.move_saturated(self.saturated - 1, -S::ONE);
+        self.move_saturated(constants, self.saturated - 1, -S::ONE);
         self.substitute(0);
         true
     }
 
     /// Makes the set dual feasible: factors it without dependent rows, and takes rows out whose multiplier has the wrong sign.
     /// False if the deadline came first.
-    fn restore(&mut self) -> bool {
+    fn restore(&mut self, constants: &ActiveSet<'_, S>) -> bool {
         while self.free > 0 {
             if self.steps >= self.budget {
                 return false;
             }
             while self.factored < self.free {
-                if !self.append() {
+                if !self.append(constants) {
                     self.take_out(self.factored);
                 }
             }
             self.solve();
-            let mut changed = false;
-            for place in (0..self.free).rev() {
-                let entry = self.entry(place);
-                let value = self.work.target.get(place).copied().unwrap_or_default();
-                let value = entry.outward(value);
-                if value < S::ZERO && !entry.is_fixed() {
-                    // The factor of the rows before stays valid: cheaper than an update for each of them.
-                    self.factored = self.factored.min(place);
+            let (mut behind, mut changed) = (self.free, false);
+            while let Some((place, saturates)) = self.last_off_limits(constants, behind) {
+                // The factor of the rows before stays valid: cheaper than an update for each of them.
+                self.factored = self.factored.min(place);
+                if !saturates {
                     self.take_out(place);
-                    changed = true;
-                } else if value > self.constants.cap(entry.row()) {
-                    self.factored = self.factored.min(place);
-                    if !self.saturate(place) {
-                        return false;
-                    }
-                    changed = true;
+                } else if !self.saturate(constants, place) {
+                    return false;
                 }
+                (behind, changed) = (place, true);
             }
             if !changed {
                 break;
@@ -391,13 +401,42 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         self.arrive();
         true
     }
+
+    /// Last of the first rows of the set whose multiplier in `target` has the wrong sign, or is beyond its cap (true).
+    fn last_off_limits(&self, constants: &ActiveSet<'_, S>, count: usize) -> Option<(usize, bool)> {
+        let entries = self.set.free.get(..count)?;
+        let values = self.work.target.get(..count)?;
+        let rows = entries.iter().zip(values).enumerate().rev();
+        for (place, (&entry, &value)) in rows {
+            let entry = Entry(entry);
+            let value = entry.outward(value);
+            if value < S::ZERO && !entry.is_fixed() {
+                return Some((place, false));
+            }
+            if !constants.caps.is_empty() && value > constants.cap(entry.row()) {
+                return Some((place, true));
+            }
+        }
+        None
+    }
 }
 
-/// Takes one of the first `count` values out; those behind it move up.
-fn close_gap<T: Copy>(values: &[Cell<T>], place: usize, count: usize) {
-    let (_, values) = split(values, place);
-    let moved = count.saturating_sub(place + 1);
-    for (to, from) in values.iter().zip(values.iter().skip(1)).take(moved) {
-        to.set(from.get());
+/// Multipliers of the first n rows, to `target`.
+#[inline(always)]
+fn multipliers<S: Scalar>(work: &mut Work<'_, S>, n: usize) {
+    let (Some(target), Some(forward), Some(inverse)) = (
+        work.target.get_mut(..n),
+        work.forward.get(..n),
+        work.inverse.get(..n),
+    ) else {
+        return;
+    };
+    for (to, (&y, &inverse)) in target.iter_mut().zip(forward.iter().zip(inverse)) {
+        *to = y * inverse;
+    }
+    if n < factor::SHORT {
+        factor::backward_inline(work.packed, target);
+    } else {
+        factor::backward(work.packed, target);
     }
 }

@@ -3,13 +3,14 @@
 //! A pass over all rows costs a product with W. So it remembers violated rows as candidates, and the next steps look at these
 //! alone until none of them is violated.
 
+use core::cell::Cell;
 use core::mem::take;
 
 use super::Search;
 use crate::qp::active_rows::Entry;
-use crate::qp::active_set::{Bounds, Work};
+use crate::qp::active_set::{ActiveSet, Bounds, Work};
 use crate::scalar::Scalar;
-use crate::slices::{copy, pieces, split};
+use crate::slices::{cells, pieces, transfer};
 
 /// Violated rows that a pass over all rows remembers.
 pub(super) const CANDIDATES: usize = 16;
@@ -45,10 +46,10 @@ impl<S: Scalar> Default for Worst<S> {
     }
 }
 
-impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
+impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
     /// Finds the largest violation that is not rounding, and the candidates. In a cold start, rows that are violated by more than
     /// their own bound enter the set at once.
-    pub(super) fn scan(&mut self, cold: bool) {
+    pub(super) fn scan(&mut self, constants: &ActiveSet<'_, S>, cold: bool) {
         self.worst = Worst::default();
         self.known = 0;
         let plain = self.plain;
@@ -58,11 +59,11 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             &mut self.work.rows
         });
         match self.bounds.lower.len() {
-            1 => self.scan_short::<1>(rows, cold),
-            2 => self.scan_short::<2>(rows, cold),
-            3 => self.scan_short::<3>(rows, cold),
-            4 => self.scan_short::<4>(rows, cold),
-            _ => self.scan_stages(rows, cold),
+            1 => self.scan_short::<1>(constants, rows, cold),
+            2 => self.scan_short::<2>(constants, rows, cold),
+            3 => self.scan_short::<3>(constants, rows, cold),
+            4 => self.scan_short::<4>(constants, rows, cold),
+            _ => self.scan_stages(constants, rows, cold),
         }
         if plain {
             self.work.start = rows;
@@ -71,14 +72,14 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         }
     }
 
-    fn scan_stages(&mut self, rows: &[S], cold: bool) {
+    fn scan_stages(&mut self, constants: &ActiveSet<'_, S>, rows: &[S], cold: bool) {
         let Bounds { lower, upper } = self.bounds;
         let mut first = 0;
         for stage in pieces(rows, lower.len()) {
             for (kind, ((&s, &lower), &upper)) in stage.iter().zip(lower).zip(upper).enumerate() {
                 // Written so that a NaN is violated.
                 if !(s <= upper && s >= lower) {
-                    self.note(first + kind, s, (lower, upper), cold);
+                    self.note(constants, first + kind, s, (lower, upper), cold);
                 }
             }
             first += lower.len();
@@ -87,7 +88,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
 
     /// The same for stages of K rows. On a microcontroller their bounds stay in registers, which halves the cost of a pass.
     #[inline(always)]
-    fn scan_short<const K: usize>(&mut self, rows: &[S], cold: bool) {
+    fn scan_short<const K: usize>(&mut self, constants: &ActiveSet<'_, S>, rows: &[S], cold: bool) {
         let Bounds { lower, upper } = self.bounds;
         let (Some(&lower), Some(&upper)) = (lower.first_chunk::<K>(), upper.first_chunk::<K>())
         else {
@@ -97,7 +98,7 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         for stage in rows.as_chunks::<K>().0 {
             for (kind, ((&s, &lower), &upper)) in stage.iter().zip(&lower).zip(&upper).enumerate() {
                 if !(s <= upper && s >= lower) {
-                    self.note(first + kind, s, (lower, upper), cold);
+                    self.note(constants, first + kind, s, (lower, upper), cold);
                 }
             }
             first += K;
@@ -106,27 +107,36 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
 
     /// Notes a row that is violated.
     #[inline(never)]
-    fn note(&mut self, row: usize, s: S, (lower, upper): (S, S), cold: bool) {
+    fn note(
+        &mut self,
+        constants: &ActiveSet<'_, S>,
+        row: usize,
+        s: S,
+        (lower, upper): (S, S),
+        cold: bool,
+    ) {
         let above = s > upper;
         let bound = if above { upper } else { lower };
-        let scale = self.constants.scale.get(row).copied().unwrap_or_default();
+        let scale = constants.scale.get(row).copied().unwrap_or_default();
         let off = (s - bound).abs();
         let amount = off * scale;
         // A pass over s⁰ itself has it in its hands.
         let start = self.work.start.get(row).copied().unwrap_or(s);
         let size = bound.abs() + start.abs();
         // Written so that a NaN is noted.
-        if amount <= self.tolerance * size * scale + self.noise || self.is_saturated(row) {
+        if amount <= self.tolerance * size * scale + self.noise || self.is_saturated(constants, row)
+        {
             return;
         }
+        let entry = || Entry::new(row, above, lower == upper);
         // One place is left for the first row that is added.
         if cold && off > bound.abs() && self.free + 1 < self.work.bounds.len() {
-            if let (Some(to), Some(entry)) = (
+            if let (Some(to), Some(place)) = (
                 self.work.bounds.get_mut(self.free),
                 self.set.free.get_mut(self.free),
             ) {
                 *to = bound;
-                *entry = Entry::new(row, above, lower == upper).0;
+                *place = entry().0;
                 self.free += 1;
             }
             return;
@@ -135,14 +145,14 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         if amount > worst.amount {
             worst.found = true;
             worst.returning = None;
-            worst.entry = Entry::new(row, above, lower == upper);
+            worst.entry = entry();
             worst.bound = bound;
             worst.amount = amount;
             worst.chosen = self.known;
         } else if amount.is_nan() {
             worst.finite = false;
         }
-        if self.priced
+        if (self.priced || !EXACT)
             && let Some(to) = self.candidates.get_mut(self.known)
         {
             *to = row as u16;
@@ -150,20 +160,20 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
         }
     }
 
-    fn is_saturated(&self, row: usize) -> bool {
+    fn is_saturated(&self, constants: &ActiveSet<'_, S>, row: usize) -> bool {
         let mut saturated = self.set.saturated.iter().take(self.saturated);
-        saturated.any(|&entry| Entry(entry).row() == row)
+        !constants.caps.is_empty() && saturated.any(|&entry| Entry(entry).row() == row)
     }
 
     /// Finds the row that enters next among all rows. A saturated row that is within its bound returns.
-    pub(super) fn price(&mut self) {
-        self.scan(false);
+    pub(super) fn price(&mut self, constants: &ActiveSet<'_, S>) {
+        self.scan(constants, false);
         for place in 0..self.saturated {
             let entry = self.saturated_entry(place);
             let at = |values: &[S]| values.get(entry.row()).copied().unwrap_or_default();
             let bound = self.bound(entry);
             let size = bound.abs() + at(self.work.start).abs();
-            let scale = at(self.constants.scale);
+            let scale = at(constants.scale);
             let amount = entry.outward(bound - at(self.rows())) * scale;
             if amount > self.worst.amount && amount > self.tolerance * size * scale + self.noise {
                 self.worst.found = true;
@@ -176,25 +186,34 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     }
 
     /// Finds the largest violation among the candidates; those that are satisfied are forgotten.
-    pub(super) fn price_candidates(&mut self) {
+    pub(super) fn price_candidates(&mut self, constants: &ActiveSet<'_, S>) {
         let count = self.known;
         self.worst = Worst::default();
         self.known = 0;
-        let m = self.constants.scale.len();
         for place in 0..count {
             let row = usize::from(self.candidates.get(place).copied().unwrap_or_default());
-            let (_, gram) = split(self.constants.gram, row * m);
-            let mut s = self.work.start.get(row).copied().unwrap_or_default();
-            let known = self.set.free.iter().zip(self.work.multipliers.iter());
-            for (&entry, &value) in known.take(self.free) {
-                s -= gram.get(Entry(entry).row()).copied().unwrap_or_default() * value;
-            }
-            self.operations += self.free;
+            let Some(s) = self.row(constants, row) else {
+                continue;
+            };
             let (lower, upper) = self.bounds.of(row);
             if !(s <= upper && s >= lower) {
-                self.note(row, s, (lower, upper), false);
+                self.note(constants, row, s, (lower, upper), false);
             }
         }
+        self.operations += count * self.free;
+    }
+
+    /// Computes s of a row. None if a slice is too short.
+    #[inline(always)]
+    fn row(&self, constants: &ActiveSet<'_, S>, row: usize) -> Option<S> {
+        let entries = self.set.free.get(..self.free)?;
+        let multipliers = self.work.multipliers.get(..self.free)?;
+        let gram = constants.gram_row(row)?;
+        let mut s = *self.work.start.get(row)?;
+        for (&entry, &multiplier) in entries.iter().zip(multipliers) {
+            s -= *gram.get(Entry(entry).row())? * multiplier;
+        }
+        Some(s)
     }
 
     /// The worst row is a candidate no more.
@@ -209,14 +228,15 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
     }
 
     /// Computes s = s⁰ − Wλ. The rows of the set are then exactly at their bounds.
-    pub(super) fn evaluate(&mut self) {
+    pub(super) fn evaluate(&mut self, constants: &ActiveSet<'_, S>) {
         self.stale = false;
         // A saturated row can change s⁰ before s is computed again.
         self.plain = self.free + self.saturated == 0;
         if self.plain {
             return;
         }
-        let m = self.constants.scale.len();
+        let m = constants.scale.len();
+        let n = self.free;
         let Work {
             start,
             rows,
@@ -224,17 +244,22 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
             bounds,
             ..
         } = &mut *self.work;
-        let (entries, _) = split(self.set.free, self.free);
-        let (multipliers, _) = split(multipliers, self.free);
-        subtract(rows, start, self.constants.gram, entries, multipliers);
+        let (Some(entries), Some(multipliers), Some(bounds)) = (
+            self.set.free.get(..n),
+            multipliers.get(..n),
+            bounds.get(..n),
+        ) else {
+            return;
+        };
+        _ = subtract(constants, rows, start, entries, multipliers);
         self.operations += m * self.free;
         self.accurate = true;
-        for (&entry, &bound) in entries.iter().zip(bounds.iter()) {
+        for (&entry, &bound) in entries.iter().zip(bounds) {
             let row = Entry(entry).row();
             let at = |values: &[S]| values.get(row).copied().unwrap_or_default();
             if !self.fresh {
                 let size = bound.abs() + at(start).abs();
-                let scale = at(self.constants.scale);
+                let scale = at(constants.scale);
                 let off = (at(rows) - bound).abs() * scale;
                 let rounding = self.coarse * size * scale + self.coarse * self.norm;
                 self.accurate &= off <= rounding;
@@ -249,47 +274,66 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, '_, S, EXACT> {
 /// rows ← start − Σ λᵢ·Wᵢ, up to four rows of W at a time: an entry is loaded and stored once for all of them. The sum of an entry
 /// runs from the first row of W to the last.
 fn subtract<S: Scalar>(
+    constants: &ActiveSet<'_, S>,
     rows: &mut [S],
-    start: &[S],
-    gram: &[S],
+    start: &mut [S],
     entries: &[u16],
     multipliers: &[S],
-) {
-    let m = start.len();
-    let vector = |entry: u16| split(split(gram, Entry(entry).row() * m).1, m).0;
-    let odd = entries.len() % 4;
-    let (first, entries) = split(entries, odd);
-    let (weights, multipliers) = split(multipliers, odd);
-    let both = rows.iter_mut().zip(start);
-    match (first, weights) {
-        (&[a], &[p]) => {
-            for ((to, &s), &a) in both.zip(vector(a)) {
-                *to = s - a * p;
-            }
-        }
-        (&[a, b], &[p, q]) => {
-            for ((to, &s), (&a, &b)) in both.zip(vector(a).iter().zip(vector(b))) {
-                *to = s - a * p - b * q;
-            }
-        }
-        (&[a, b, c], &[p, q, r]) => {
-            let vectors = vector(a).iter().zip(vector(b)).zip(vector(c));
-            for ((to, &s), ((&a, &b), &c)) in both.zip(vectors) {
-                *to = s - a * p - b * q - c * r;
-            }
-        }
-        _ => copy(rows, start),
+) -> Option<()> {
+    let (to, mut from) = (cells(rows), cells(start));
+    let (fours, odd) = entries.as_chunks::<4>();
+    let (weights, odd_weights) = multipliers.as_chunks::<4>();
+    for (entries, weights) in fours.iter().zip(weights) {
+        subtract_rows(constants, to, from, entries, weights)?;
+        from = to;
     }
-    let (fours, _) = entries.as_chunks::<4>();
-    let (weights, _) = multipliers.as_chunks::<4>();
-    for (&[a, b, c, d], &[p, q, r, t]) in fours.iter().zip(weights) {
-        let vectors = vector(a)
-            .iter()
-            .zip(vector(b))
-            .zip(vector(c))
-            .zip(vector(d));
-        for (s, (((&a, &b), &c), &d)) in rows.iter_mut().zip(vectors) {
-            *s = *s - a * p - b * q - c * r - d * t;
+    match (odd, odd_weights) {
+        (&[a], &[p]) => subtract_rows(constants, to, from, &[a], &[p]),
+        (&[a, b], &[p, q]) => subtract_rows(constants, to, from, &[a, b], &[p, q]),
+        (&[a, b, c], &[p, q, r]) => subtract_rows(constants, to, from, &[a, b, c], &[p, q, r]),
+        _ => {
+            if fours.is_empty() {
+                transfer(to, from);
+            }
+            Some(())
         }
     }
+}
+
+/// R rows of it. None if a slice is too short, which the lengths rule out.
+#[inline(always)]
+fn subtract_rows<S: Scalar, const R: usize>(
+    constants: &ActiveSet<'_, S>,
+    to: &[Cell<S>],
+    from: &[Cell<S>],
+    entries: &[u16; R],
+    weights: &[S; R],
+) -> Option<()> {
+    let m = constants.scale.len();
+    let mut vectors = [constants.gram; R];
+    for (vector, &entry) in vectors.iter_mut().zip(entries) {
+        *vector = constants.gram_row(Entry(entry).row())?;
+    }
+    let (fours, odd) = to.get(..m)?.as_chunks::<4>();
+    let (fours_from, odd_from) = from.get(..m)?.as_chunks::<4>();
+    for (j, (to, from)) in fours.iter().zip(fours_from).enumerate() {
+        let mut s = from.each_ref().map(Cell::get);
+        for (vector, &weight) in vectors.iter().zip(weights) {
+            let vector = vector.as_chunks::<4>().0.get(j)?;
+            for (s, &w) in s.iter_mut().zip(vector) {
+                *s -= w * weight;
+            }
+        }
+        for (to, s) in to.iter().zip(s) {
+            to.set(s);
+        }
+    }
+    for (j, (to, from)) in odd.iter().zip(odd_from).enumerate() {
+        let mut s = from.get();
+        for (vector, &weight) in vectors.iter().zip(weights) {
+            s -= *vector.as_chunks::<4>().1.get(j)? * weight;
+        }
+        to.set(s);
+    }
+    Some(())
 }

@@ -73,11 +73,12 @@ impl From<(f64, f64)> for Limits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "RawSoftness", into = "RawSoftness")]
 pub enum Softness {
-    /// The default: an ℓ1 penalty with a weight above the multipliers of normal operation, and a small quadratic part. Where the inputs
+    /// The default: a Huber penalty, which is an ℓ1 penalty with a weight above the multipliers of normal operation and a small quadratic
+    /// part. Both weights follow from the program. Where the inputs
     /// can keep the bound, the plan exceeds it by about 10⁻⁴ of the distance by which the bound holds the row back, and by more in a stage
     /// in which the inputs hardly move the row. A tick that does so is not reported as softened.
     #[default]
-    Exact,
+    Huber,
     /// None: the program is infeasible where the bound cannot be kept.
     Hard,
     /// Given penalties.
@@ -109,7 +110,7 @@ enum RawSoftness {
 impl From<RawSoftness> for Softness {
     fn from(raw: RawSoftness) -> Self {
         match raw {
-            RawSoftness::Word(true) => Self::Exact,
+            RawSoftness::Word(true) => Self::Huber,
             RawSoftness::Word(false) => Self::Hard,
             RawSoftness::Penalty(penalty) => Self::Soft(penalty),
         }
@@ -119,7 +120,7 @@ impl From<RawSoftness> for Softness {
 impl From<Softness> for RawSoftness {
     fn from(softness: Softness) -> Self {
         match softness {
-            Softness::Exact => Self::Word(true),
+            Softness::Huber => Self::Word(true),
             Softness::Hard => Self::Word(false),
             Softness::Soft(penalty) => Self::Penalty(penalty),
         }
@@ -143,7 +144,7 @@ impl From<(usize, f64, f64)> for StateBound {
         Self {
             state,
             limits: Limits::between(lower, upper),
-            soft: Softness::Exact,
+            soft: Softness::Huber,
         }
     }
 }
@@ -173,7 +174,7 @@ enum RawStateBound {
 impl From<RawStateBound> for StateBound {
     fn from(raw: RawStateBound) -> Self {
         let (state, lower, upper, soft) = match raw {
-            RawStateBound::Triple(state, lower, upper) => (state, lower, upper, Softness::Exact),
+            RawStateBound::Triple(state, lower, upper) => (state, lower, upper, Softness::Huber),
             RawStateBound::Object(o) => (o.state, o.lower, o.upper, o.soft),
         };
         Self {

@@ -1,8 +1,8 @@
 //! Instructions of the recorded ticks of the two plants, in Rust and in C, with the error of every input.
 //!
 //! The emulator runs with `-icount`, and the firmware reads the timer of the board: a thousand ticks take seconds. Ticks and exact
-//! inputs come from `dst-bench/src/bin/recorded_ticks.rs`. The programs are built for speed (-O3, opt-level 3), with the fused
-//! operations that a C compiler uses by default.
+//! inputs come from `dst-bench/src/bin/recorded_ticks.rs`. The programs are built for speed (-O3, opt-level 3), the one in C for size as
+//! well (-Os): that build holds instructions and flash together. C uses fused operations, a C compiler's default.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -136,7 +136,8 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     machine.ensure()?;
     let recording = Recording::write(cargo)?;
     let rust = in_rust(cargo, machine, &recording)?;
-    let c = in_c(cargo, machine, &recording)?;
+    let c = in_c(cargo, machine, &recording, "-O3")?;
+    let small = in_c(cargo, machine, &recording, "-Os")?;
     let budgets = cargo.root().join(FOLDER).join("budgets.toml");
     let mut failures = Vec::new();
     let mut note = Vec::new();
@@ -148,7 +149,12 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
                 let chosen = known.filter(|(_, flag)| **flag & 2 == looped);
                 Spread::of(chosen.map(|((tick, exact), _)| value(tick, exact)))
             };
-            let counts = [("rust", &rust[number]), ("c", &c[number])].map(|(language, ticks)| {
+            let programs = [
+                ("rust", &rust[number]),
+                ("c", &c[number]),
+                ("c_small", &small[number]),
+            ];
+            let counts = programs.map(|(language, ticks)| {
                 if ticks.len() != flags.len() {
                     failures.push(format!("{language} {plant}: {} ticks", ticks.len()));
                 }
@@ -160,7 +166,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
                 let count = chosen(ticks, &|t, _| f64::from(t.instructions));
                 let steps = chosen(ticks, &|t, _| f64::from(t.steps));
                 eprintln!(
-                    "{language:<5}{plant:<14} {kind}: {count} instructions, steps {steps}, error of u0 {:.1e} / {:.1e} / {:.1e}",
+                    "{language:<8}{plant:<14} {kind}: {count} instructions, steps {steps}, error of u0 {:.1e} / {:.1e} / {:.1e}",
                     off.mean, off.p99, off.max
                 );
                 if unsolved.max > 0.0 {
@@ -176,7 +182,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
                 }
                 count
             });
-            let [rust_counts, c_counts] = counts;
+            let [rust_counts, c_counts, _] = counts;
             // Operations are counted in Rust alone; C does the same.
             let [block, step, operation, _] = recording.costs()?;
             let estimate = chosen(&rust[number], &|t, _| {
@@ -185,7 +191,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
                     + operation * f64::from(t.operations)
             });
             let off = |estimate: f64, counted: f64| (estimate / counted - 1.0).abs();
-            eprintln!("     {plant:<14} {kind}: estimated {estimate} instructions in C");
+            eprintln!("        {plant:<14} {kind}: estimated {estimate} instructions in C");
             if off(estimate.mean, c_counts.mean) > ESTIMATE
                 || off(estimate.max, c_counts.max) > ESTIMATE
             {
@@ -208,7 +214,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     for (plant, ..) in PLANTS {
         let sizes = flash(cargo, machine, &recording, plant)?;
         for (level, (code, tables)) in ["-O3", "-Os"].into_iter().zip(sizes) {
-            eprintln!("c    {plant:<14} {level}: {code} bytes of code, {tables} of tables");
+            eprintln!("c       {plant:<14} {level}: {code} bytes of code, {tables} of tables");
         }
         let [(fast, _), (small, tables)] = sizes;
         if (code_estimate / fast as f64 - 1.0).abs() > ESTIMATE {
@@ -302,11 +308,12 @@ fn in_c(
     cargo: &Cargo,
     machine: &Machine,
     recording: &Recording,
+    level: &str,
 ) -> Result<Vec<Vec<Counted>>, String> {
     PLANTS
         .iter()
         .map(|(plant, ..)| {
-            let program = program_in_c(cargo, machine, recording, plant, "-O3")?;
+            let program = program_in_c(cargo, machine, recording, plant, level)?;
             let output = machine.run_by_instructions(&program)?;
             if !output.status.success() {
                 return Err(format!("count in C: {}", output.status));
@@ -343,7 +350,8 @@ fn flash(
     let measure = |level: &str| {
         let program = program_in_c(cargo, machine, recording, plant, level)?;
         let elf = Elf::read(&program)?;
-        Ok::<_, String>((elf.bytes(&["dst_search", "tick"]), elf.bytes(&[plant])))
+        let code = elf.bytes(&["dst_search", "dst_controller", "tick"]);
+        Ok::<_, String>((code, elf.bytes(&[plant])))
     };
     Ok([measure("-O3")?, measure("-Os")?])
 }
