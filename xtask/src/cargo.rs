@@ -60,6 +60,13 @@ impl Cargo {
         Ok(command)
     }
 
+    /// A program of the workspace that is compiled when it is first needed; arguments can be added.
+    pub(crate) fn program(&self, package: &str) -> Command {
+        let mut command = self.command();
+        command.args(["run", "--quiet", "--package", package, "--"]);
+        command
+    }
+
     /// Makes sure that a component of the toolchain is there; `probe` is the subcommand that needs it.
     pub(crate) fn component(&self, probe: &str, component: &str) -> Result<(), String> {
         if self.answers(probe) {

@@ -77,6 +77,7 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
         Err(_) => Ok(()),
     });
     keep(logging::check(
+        cargo,
         &logging,
         &machine.run(&logging)?.stdout,
         &cargo.root().join(FOLDER).join("logging/expected.log"),
@@ -84,7 +85,7 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
     let ticks = if machine.has_fpu() {
         let program = firmware.build("ticks", &[("DEFMT_LOG", "info")])?;
         let log = cargo.root().join(FOLDER).join("ticks/expected.log");
-        match ticks::run(machine, &program, &reference.ticks, &log) {
+        match ticks::run(cargo, machine, &program, &reference.ticks, &log) {
             Ok(measured) => Some(measured),
             Err(e) => {
                 keep(Err(e));
