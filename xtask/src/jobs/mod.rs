@@ -1,5 +1,6 @@
 //! The jobs, in the order in which they are done: the quick ones that fail most often come first.
 
+pub(crate) mod api;
 pub(crate) mod bench;
 pub(crate) mod c;
 mod c_firmware;
@@ -64,6 +65,7 @@ pub(crate) const HOST: &[Job] = &[
     job("clippy", clippy::workspace),
     job("clippy features", clippy::features),
     job("docs", docs::run),
+    noted("public API", api::run),
     job("tests", host::tests),
     noted("data sets", data_sets::run),
     job("doctests", host::doctests),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cargo::{Cargo, answer};
+use crate::cargo::{Cargo, answer, bless};
 
 /// Fails if the decoded log is not the expected one. `DST_BLESS=1` writes it instead.
 pub(crate) fn check(
@@ -11,19 +11,7 @@ pub(crate) fn check(
     frames: &[u8],
     expected: &Path,
 ) -> Result<(), String> {
-    let found = decode(cargo, program, frames)?;
-    if std::env::var_os("DST_BLESS").is_some_and(|v| v == "1") {
-        return std::fs::write(expected, found).map_err(|e| format!("{}: {e}", expected.display()));
-    }
-    let wanted =
-        std::fs::read_to_string(expected).map_err(|e| format!("{}: {e}", expected.display()))?;
-    if wanted == found {
-        return Ok(());
-    }
-    Err(format!(
-        "the log differs from {} (DST_BLESS=1 accepts it):\n{found}",
-        expected.display()
-    ))
+    bless(expected, &decode(cargo, program, frames)?)
 }
 
 /// A line for each frame: level and message.
