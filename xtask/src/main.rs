@@ -55,6 +55,8 @@ enum Command {
     Words,
     /// The public API, against dst-core/api.txt and dst-std/api.txt; DST_BLESS=1 accepts a change.
     Api,
+    /// The crates as packages: made, unpacked, and the program `dst` installed from them and run.
+    Packages,
     /// Ours beside JAX, equinox, diffrax, PyTorch, torchdiffeq and scipy, by turns: answers, times, memory.
     ///
     /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
@@ -145,6 +147,7 @@ fn main() -> ExitCode {
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
         Command::Examples => suite::each([("examples", || jobs::examples::run(&cargo))]),
         Command::Words => suite::each([("words", || jobs::words::run(&cargo))]),
+        Command::Packages => suite::each([("packages", || jobs::packages::run(&cargo))]),
         Command::Api => suite::each([("public API", || jobs::api::run(&cargo))]),
         Command::Compare {
             quick,

@@ -19,6 +19,7 @@ mod fmt;
 pub(crate) mod growth;
 mod host;
 pub(crate) mod overhead;
+pub(crate) mod packages;
 pub(crate) mod templates;
 pub(crate) mod words;
 
@@ -71,6 +72,7 @@ pub(crate) const HOST: &[Job] = &[
     job("doctests", host::doctests),
     noted("examples", examples::run),
     job("overhead", overhead::run),
+    noted("packages", packages::run),
     job("C library", c::run),
 ];
 
