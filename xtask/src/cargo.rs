@@ -124,6 +124,14 @@ impl Cargo {
         }
     }
 
+    /// The target triple of this machine.
+    pub(crate) fn host(&self) -> Result<String, String> {
+        let version = self.rustc(&["-vV"])?;
+        let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+        host.map(str::to_owned)
+            .ok_or_else(|| format!("rustc names no host: {version}"))
+    }
+
     /// The root of the workspace.
     pub(crate) fn root(&self) -> &Path {
         &self.root

@@ -20,7 +20,8 @@ pub(crate) struct Machine {
     arguments: &'static [&'static str],
 }
 
-const CORTEX_M0: Machine = Machine {
+/// Programs in C are linked for it.
+pub(crate) const CORTEX_M0: Machine = Machine {
     core: "Cortex-M0",
     target: "thumbv6m-none-eabi",
     emulator: "qemu-system-arm",
@@ -37,7 +38,8 @@ pub(crate) const CORTEX_M4F: Machine = Machine {
     arguments: &["-cpu", "cortex-m4", "-machine", "mps2-an386"],
 };
 
-const CORTEX_M33: Machine = Machine {
+/// Programs in C are linked for it.
+pub(crate) const CORTEX_M33: Machine = Machine {
     core: "Cortex-M33",
     target: "thumbv8m.main-none-eabihf",
     emulator: "qemu-system-arm",

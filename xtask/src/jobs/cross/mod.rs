@@ -15,7 +15,7 @@ use crate::cargo::{Cargo, succeed};
 use crate::elf::{Elf, check_elf};
 use crate::toolchain::RustFor;
 use budgets::Measured;
-pub(crate) use machine::{CORTEX_M4F, Machine, RV32IMAC, TARGETS};
+pub(crate) use machine::{CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine, RV32IMAC, TARGETS};
 pub(crate) use reference::Reference;
 use reference::Report;
 
