@@ -64,7 +64,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
 /// Somebody without Rust.
 struct Consumer<'a> {
     cargo: &'a Cargo,
-    /// Where programs are built.
+    /// Folder in which programs are built.
     folder: PathBuf,
     /// The only folder in PATH: links to the tools.
     path: PathBuf,

@@ -41,7 +41,7 @@ const ARM: &[Tool] = &[
     ),
 ];
 
-/// Newlib's assembler says nothing about the stack; on bare metal nobody asks.
+/// Newlib's assembler says nothing about the stack; a bare-metal target has no use for it.
 const NO_STACK_WARNING: &str = "-Wl,--no-warn-execstack";
 
 /// One for every target of the library.

@@ -18,7 +18,7 @@ const TIME: &str = "1767225600";
 /// Checksums of all archives, as `sha256sum --check` reads them.
 pub(crate) const SUMS: &str = "SHA256SUMS";
 
-/// How the program is compiled.
+/// Way of compiling the program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Program {
     /// Without the paths of this machine. Compiles all dependencies once more.
@@ -44,9 +44,9 @@ impl Archive {
 
 /// All archives of a release.
 pub(crate) struct Archives {
-    /// Of the C library.
+    /// Archives of the C library.
     pub(crate) libraries: Vec<Archive>,
-    /// Of the program.
+    /// Archive of the program.
     pub(crate) program: Archive,
 }
 

@@ -13,7 +13,7 @@ use crate::cargo::{Cargo, answer};
 const PACKAGES: [&str; 3] = ["dst-core", "dst-ffi", "dst-std"];
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What every package has.
+/// Files and keys of every package.
 const FILES: [&str; 4] = ["Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 const KEYS: [&str; 7] = [
     "description",
