@@ -129,6 +129,9 @@ mod integrator;
 pub mod methods;
 pub mod mpc;
 pub mod qp;
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 mod scalar;
 mod slices;
 pub mod solve;

@@ -60,6 +60,13 @@ impl Cargo {
         Ok(command)
     }
 
+    /// A program of the workspace that is compiled when it is first needed; arguments can be added.
+    pub(crate) fn program(&self, package: &str) -> Command {
+        let mut command = self.command();
+        command.args(["run", "--quiet", "--package", package, "--"]);
+        command
+    }
+
     /// Makes sure that a component of the toolchain is there; `probe` is the subcommand that needs it.
     pub(crate) fn component(&self, probe: &str, component: &str) -> Result<(), String> {
         if self.answers(probe) {
@@ -89,15 +96,19 @@ impl Cargo {
             .is_ok_and(|status| status.success())
     }
 
-    /// Output of rustc, the one that belongs to our cargo, for these arguments.
-    pub(crate) fn rustc(&self, arguments: &[&str]) -> Result<String, String> {
-        let beside = PathBuf::from(&self.program).with_file_name("rustc");
-        let rustc = if beside.is_file() {
+    /// A program of the toolchain that our cargo belongs to.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        let beside = PathBuf::from(&self.program).with_file_name(name);
+        if beside.is_file() {
             beside
         } else {
-            "rustc".into()
-        };
-        let output = Command::new(rustc)
+            name.into()
+        }
+    }
+
+    /// Output of rustc, the one that belongs to our cargo, for these arguments.
+    pub(crate) fn rustc(&self, arguments: &[&str]) -> Result<String, String> {
+        let output = Command::new(self.beside("rustc"))
             .args(arguments)
             .current_dir(&self.root)
             .output()
@@ -111,6 +122,14 @@ impl Cargo {
                 String::from_utf8_lossy(&output.stderr).trim()
             ))
         }
+    }
+
+    /// The target triple of this machine.
+    pub(crate) fn host(&self) -> Result<String, String> {
+        let version = self.rustc(&["-vV"])?;
+        let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+        host.map(str::to_owned)
+            .ok_or_else(|| format!("rustc names no host: {version}"))
     }
 
     /// The root of the workspace.
@@ -129,6 +148,30 @@ impl Cargo {
         command.current_dir(&self.root);
         command
     }
+}
+
+/// Fails if a committed file does not say this, and tells the first difference. `DST_BLESS=1` writes it instead.
+pub(crate) fn bless(file: &Path, text: &str) -> Result<(), String> {
+    if std::env::var_os("DST_BLESS").is_some_and(|v| v == "1") {
+        return std::fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()));
+    }
+    let committed =
+        std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    if committed == text {
+        return Ok(());
+    }
+    let (old, new) = (lines(&committed), lines(text));
+    let gone = old.difference(&new).map(|line| format!("\n- {line}"));
+    let come = new.difference(&old).map(|line| format!("\n+ {line}"));
+    let changes: String = gone.chain(come).take(40).collect();
+    Err(format!(
+        "{} differs (DST_BLESS=1 accepts it):{changes}",
+        file.display()
+    ))
+}
+
+fn lines(text: &str) -> std::collections::BTreeSet<&str> {
+    text.lines().collect()
 }
 
 /// Runs a command to its end; an error repeats it. What it prints is for people.

@@ -5,6 +5,7 @@
 mod cargo;
 mod elf;
 mod jobs;
+mod static_library;
 mod suite;
 mod toolchain;
 
@@ -53,6 +54,22 @@ enum Command {
     Examples,
     /// Plain English in documentation, help and page: fails on banned words.
     Words,
+    /// The public API, against dst-core/api.txt and dst-std/api.txt; DST_BLESS=1 accepts a change.
+    Api,
+    /// The crates as packages: made, unpacked, and the program `dst` installed from them and run.
+    Packages,
+    /// Dependencies: licences are in the list of those allowed, and none is unused.
+    Dependencies,
+    /// Archives of a release with their checksums: the C library for this machine and four targets, and the program `dst`.
+    ///
+    /// The program is compiled once more, without the paths of this machine.
+    Dist {
+        /// The folder; inside the target folder by default.
+        #[arg(long)]
+        out: Option<std::path::PathBuf>,
+    },
+    /// The archives of `dist`, used by programs in C and C++ with no Rust in the PATH.
+    Archives,
     /// Ours beside JAX, equinox, diffrax, PyTorch, torchdiffeq and scipy, by turns: answers, times, memory.
     ///
     /// Installs them into the target folder (6 GB, most of it PyTorch's) and writes dst-bench/RESULTS.md and compare.svg. Takes a
@@ -99,7 +116,7 @@ enum Command {
         #[arg(long)]
         host_only: bool,
     },
-    /// Makes a folder with libdst.a, dst.h, dst.hpp and what pkg-config and CMake need.
+    /// Makes a folder with libdst.a, dst.h, dst.hpp and what pkg-config and CMake need; here libdst.so, too.
     CLib {
         /// For another target, such as thumbv7em-none-eabihf.
         #[arg(long)]
@@ -143,6 +160,11 @@ fn main() -> ExitCode {
         Command::Overhead => suite::alone(&cargo, jobs::overhead::run),
         Command::Examples => suite::each([("examples", || jobs::examples::run(&cargo))]),
         Command::Words => suite::each([("words", || jobs::words::run(&cargo))]),
+        Command::Packages => suite::each([("packages", || jobs::packages::run(&cargo))]),
+        Command::Dependencies => suite::each([("dependencies", || jobs::licences::run(&cargo))]),
+        Command::Dist { out } => suite::made(jobs::dist::run(&cargo, out)),
+        Command::Archives => suite::each([("archives", || jobs::archives::run(&cargo))]),
+        Command::Api => suite::each([("public API", || jobs::api::run(&cargo))]),
         Command::Compare {
             quick,
             only,

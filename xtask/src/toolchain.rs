@@ -26,6 +26,11 @@ impl Tool {
         Self { probe, package }
     }
 
+    /// Its program.
+    pub(crate) fn probe(self) -> &'static str {
+        self.probe
+    }
+
     fn is_there(self) -> bool {
         if self.probe.starts_with('/') {
             return Path::new(self.probe).exists();

@@ -1,4 +1,4 @@
-//! The C library on this machine: header, programs under sanitisers and valgrind, symbols, pkg-config and CMake.
+//! The C library on this machine: header, programs under sanitisers and valgrind, symbols. `archives` is about its users.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,7 @@ const TOOLS: &[Tool] = &[
     Tool::new("g++", "g++"),
     Tool::new("nm", "binutils"),
     Tool::new("ar", "binutils"),
-    Tool::new("make", "make"),
     VALGRIND,
-    Tool::new("pkg-config", "pkg-config"),
-    Tool::new("cmake", "cmake"),
 ];
 
 /// Everything is a mistake that the compiler has doubts about.
@@ -67,8 +64,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
         let output = answer(&mut Command::new(host.program("plain", name)))?;
         promised(cargo, file, &output)?;
     }
-    host.symbols(cargo)?;
-    host.consumers()
+    host.symbols(cargo)
 }
 
 /// The folder with the C programs.
@@ -94,7 +90,7 @@ fn after_quote(cargo: &Cargo, file: &str) -> Result<String, String> {
 }
 
 /// Fails if a tutorial does not print what the README says after it. There, `…` stands for lines that are left out.
-fn promised(cargo: &Cargo, file: &str, output: &str) -> Result<(), String> {
+pub(crate) fn promised(cargo: &Cargo, file: &str, output: &str) -> Result<(), String> {
     let rest = after_quote(cargo, file)?;
     let block = rest.strip_prefix("```text\n").unwrap_or_default();
     let said = block.split("```").next().unwrap_or_default();
@@ -125,7 +121,7 @@ pub(crate) fn known_answers(cargo: &Cargo) -> Result<String, String> {
 /// Programs against the library for this machine.
 struct Host {
     sources: PathBuf,
-    /// libdst.a, dst.h and the rest.
+    /// The folder of `cargo xtask c-lib`.
     package: PathBuf,
     /// Folder of the compiled programs.
     programs: PathBuf,
@@ -174,7 +170,7 @@ impl Host {
             .arg(VERSION)
             .args(["-I", "controllers", "-I", "programs"])
             .args(["-I", CONTROLLER, "-I"])
-            .arg(&self.package)
+            .arg(self.package.join("include"))
             .arg(if cxx {
                 name.to_owned()
             } else {
@@ -191,7 +187,7 @@ impl Host {
             command.args(["-Wconversion", "-Wshadow"]);
         }
         command
-            .arg(self.package.join("libdst.a"))
+            .arg(self.package.join("lib/libdst.a"))
             .args(["-Wl,--gc-sections", "-o"])
             .arg(&program);
         answer(&mut command)?;
@@ -275,48 +271,6 @@ impl Host {
             return Err("the check of symbols does not see a panic that is there".to_owned());
         }
         eprintln!("no panic and no allocator in any program; found in the one that has it");
-        Ok(())
-    }
-
-    /// Programs that find the library by pkg-config and by CMake.
-    fn consumers(&self) -> Result<(), String> {
-        let mut ask = Command::new("pkg-config");
-        ask.env("PKG_CONFIG_PATH", &self.package)
-            .args(["--cflags", "--libs", "dst"]);
-        let flags = answer(&mut ask)?;
-        for (compiler, standard, file) in [
-            ("gcc", "-std=c99", "tutorial.c"),
-            ("g++", "-std=c++17", "tutorial.cpp"),
-        ] {
-            let program = self.program("pkg-config", file);
-            let mut compile = Command::new(compiler);
-            compile
-                .arg(standard)
-                .arg(self.sources.join(file))
-                .args(flags.split_whitespace())
-                .arg("-o")
-                .arg(&program);
-            answer(&mut compile)?;
-            report("pkg-config", file, &answer(&mut Command::new(program))?)?;
-        }
-
-        let folder = self.programs.join("cmake");
-        let mut configure = Command::new("cmake");
-        configure
-            .arg("-S")
-            .arg(self.sources.join("cmake"))
-            .arg("-B")
-            .arg(&folder)
-            .arg(format!("-Ddst_DIR={}", self.package.display()));
-        answer(&mut configure)?;
-        answer(Command::new("cmake").arg("--build").arg(&folder))?;
-        for name in ["tutorial", "tutorial_cpp"] {
-            report(
-                "CMake",
-                name,
-                &answer(&mut Command::new(folder.join(name)))?,
-            )?;
-        }
         Ok(())
     }
 }

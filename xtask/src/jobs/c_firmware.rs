@@ -8,53 +8,87 @@ use std::process::Command;
 
 use super::c::{C99, CONTROLLER, CXX17, PLAIN_CXX, STRICT, VERSION, known_answers, sources};
 use super::c_lib::{Scope, folder, package};
-use super::cross::{CORTEX_M4F, Machine as Board, RV32IMAC, Reference, budgets, ticks};
+use super::cross::{
+    CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine as Board, RV32IMAC, Reference, budgets, ticks,
+};
 use crate::cargo::{Cargo, answer};
 use crate::elf::{Elf, check_elf};
 use crate::toolchain::{RustFor, Tool, ensure};
 
 /// A microcontroller and its C compiler.
-struct Machine {
-    board: &'static Board,
+pub(crate) struct Machine {
+    pub(crate) board: &'static Board,
     /// Name of start-up code and linker script.
-    start: &'static str,
-    prefix: &'static str,
-    flags: &'static [&'static str],
+    pub(crate) start: &'static str,
+    /// True if they are those of its emulated board; programs for others are linked, and do not run.
+    pub(crate) runs: bool,
+    pub(crate) prefix: &'static str,
+    pub(crate) flags: &'static [&'static str],
     tools: &'static [Tool],
     /// True if there is a C++ library for it; only its headers are used.
     cxx: bool,
 }
 
-const MACHINES: &[Machine] = &[
+const ARM: &[Tool] = &[
+    Tool::new("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
+    Tool::new(
+        "/usr/lib/arm-none-eabi/lib/libc.a",
+        "libnewlib-arm-none-eabi",
+    ),
+    Tool::new(
+        "/usr/lib/arm-none-eabi/newlib/libstdc++.a",
+        "libstdc++-arm-none-eabi-newlib",
+    ),
+];
+
+/// Newlib's assembler says nothing about the stack; a bare-metal target has no use for it.
+const NO_STACK_WARNING: &str = "-Wl,--no-warn-execstack";
+
+/// One for every target of the library.
+pub(crate) const MACHINES: &[Machine] = &[
     Machine {
+        board: &CORTEX_M0,
+        start: "cortex_m",
+        runs: false,
+        prefix: "arm-none-eabi",
+        flags: &["-mcpu=cortex-m0", "-mthumb", NO_STACK_WARNING],
+        tools: ARM,
         cxx: true,
+    },
+    Machine {
         board: &CORTEX_M4F,
         start: "cortex_m",
+        runs: true,
         prefix: "arm-none-eabi",
         flags: &[
             "-mcpu=cortex-m4",
             "-mthumb",
             "-mfloat-abi=hard",
             "-mfpu=fpv4-sp-d16",
-            // Newlib's assembler says nothing about the stack; on bare metal nobody asks.
-            "-Wl,--no-warn-execstack",
+            NO_STACK_WARNING,
         ],
-        tools: &[
-            Tool::new("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
-            Tool::new(
-                "/usr/lib/arm-none-eabi/lib/libc.a",
-                "libnewlib-arm-none-eabi",
-            ),
-            Tool::new(
-                "/usr/lib/arm-none-eabi/newlib/libstdc++.a",
-                "libstdc++-arm-none-eabi-newlib",
-            ),
-        ],
+        tools: ARM,
+        cxx: true,
     },
     Machine {
-        cxx: false,
+        board: &CORTEX_M33,
+        start: "cortex_m",
+        runs: false,
+        prefix: "arm-none-eabi",
+        flags: &[
+            "-mcpu=cortex-m33",
+            "-mthumb",
+            "-mfloat-abi=hard",
+            "-mfpu=fpv5-sp-d16",
+            NO_STACK_WARNING,
+        ],
+        tools: ARM,
+        cxx: true,
+    },
+    Machine {
         board: &RV32IMAC,
         start: "riscv",
+        runs: true,
         prefix: "riscv64-unknown-elf",
         flags: &["-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs"],
         tools: &[
@@ -64,16 +98,31 @@ const MACHINES: &[Machine] = &[
                 "picolibc-riscv64-unknown-elf",
             ),
         ],
+        cxx: false,
     },
 ];
+
+impl Machine {
+    /// Makes sure that compiler and emulator are there.
+    pub(crate) fn ensure(&self) -> Result<(), String> {
+        ensure(self.tools)?;
+        self.board.ensure()
+    }
+}
+
+/// The machine of a target.
+pub(crate) fn machine(target: &str) -> Option<&'static Machine> {
+    MACHINES
+        .iter()
+        .find(|machine| machine.board.target == target)
+}
 
 /// Builds and runs everything on every machine.
 pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     let here = cases(&known_answers(cargo)?);
-    for machine in MACHINES {
+    for machine in MACHINES.iter().filter(|machine| machine.runs) {
         let board = machine.board;
-        ensure(machine.tools)?;
-        board.ensure()?;
+        machine.ensure()?;
         let rust = RustFor::new(cargo, board.target)?;
         let packed = |scope| {
             let folder = folder(cargo, Some(&rust), scope);
@@ -118,9 +167,8 @@ pub(crate) fn compile_fast(
     level: &str,
     defines: &[String],
 ) -> Result<PathBuf, String> {
-    let of_board = |machine: &&Machine| machine.board.target == board.target;
-    let machine = MACHINES.iter().find(of_board);
-    let machine = machine.ok_or_else(|| format!("no C compiler for {}", board.target))?;
+    let machine =
+        machine(board.target).ok_or_else(|| format!("no C compiler for {}", board.target))?;
     ensure(machine.tools)?;
     let program = cargo.target_folder("c").join(format!("{name}{level}.elf"));
     std::fs::create_dir_all(cargo.target_folder("c")).map_err(|e| e.to_string())?;
@@ -213,7 +261,7 @@ impl Firmware<'_> {
             .args(flags.iter().filter(|flag| !flag.starts_with("-Wl")))
             .args(["-Os", "-g", "-ffunction-sections", "-fdata-sections"])
             .arg("-I")
-            .arg(package)
+            .arg(package.join("include"))
             .args(["-c", name, "-o"])
             .arg(&object);
         answer(&mut command)?;
@@ -253,12 +301,12 @@ impl Firmware<'_> {
                 CONTROLLER,
                 "-I",
             ])
-            .arg(package)
+            .arg(package.join("include"))
             .arg(source)
             .arg(format!("firmware/{start}.c"))
             .args(["-nostartfiles", "-T", &format!("firmware/{start}.ld")])
             .arg("-Wl,--gc-sections")
-            .arg(package.join("libdst.a"))
+            .arg(package.join("lib/libdst.a"))
             .arg("-o")
             .arg(&program);
         answer(&mut command)?;

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, answer};
 
 /// Path of the header, from the root of the workspace.
 pub(crate) const HEADER: &str = "dst-core/ffi/include/dst.h";
@@ -34,17 +34,13 @@ pub(crate) fn check(cargo: &Cargo) -> Result<(), String> {
 }
 
 fn generate(cargo: &Cargo) -> Result<String, String> {
-    let package = cargo.root().join("dst-core/ffi");
-    let expanded = expand(cargo)?;
-    let config = cbindgen::Config::from_file(package.join("cbindgen.toml"))?;
-    let bindings = cbindgen::Builder::new()
-        .with_config(config)
-        .with_src(&expanded)
-        .generate()
-        .map_err(|e| format!("cbindgen: {e}"))?;
-    let mut header = Vec::new();
-    bindings.write(&mut header);
-    String::from_utf8(header).map_err(|e| format!("the header: {e}"))
+    let config = cargo.root().join("dst-core/ffi/cbindgen.toml");
+    answer(
+        cargo
+            .program("xtask-header")
+            .arg(config)
+            .arg(expand(cargo)?),
+    )
 }
 
 /// The crate as one file, with its macros expanded.

@@ -1,14 +1,17 @@
-//! The C library: a folder to copy into a firmware project.
+//! The C library: a folder to copy into a project, or to install; the content of an archive of `cargo xtask dist`.
 //!
-//! `libdst.a`, `dst.h`, `dst.hpp`, `dst.pc` for pkg-config and `dst-config.cmake` for CMake, side by side. Both find their folder
-//! by themselves, wherever it is copied to.
+//! `include` has the headers; `lib` has the library with what pkg-config and CMake need, which find the folder by themselves, wherever
+//! it is copied to.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::c_header::{CPP_HEADER, HEADER};
+use super::licences;
 use crate::cargo::{Cargo, answer};
+use crate::static_library;
 use crate::toolchain::RustFor;
 
 /// Build settings of the library: no unwinding (a static library without std has none), one unit, so that what is not used
@@ -64,41 +67,117 @@ pub(crate) fn package(
     folder: &Path,
 ) -> Result<(), String> {
     let library = build(cargo, rust, scope, &[])?;
+    let [include, lib] = ["include", "lib"].map(|name| folder.join(name));
     let fill = || {
-        fs::create_dir_all(folder)?;
-        fs::copy(library, folder.join("libdst.a"))?;
-        fs::copy(cargo.root().join(HEADER), folder.join("dst.h"))?;
-        fs::copy(cargo.root().join(CPP_HEADER), folder.join("dst.hpp"))?;
-        fs::write(
-            folder.join("dst.pc"),
-            PKG_CONFIG.replace("@VERSION@", VERSION),
-        )?;
-        fs::write(folder.join("dst-config.cmake"), CMAKE)?;
-        fs::write(
-            folder.join("dst-config-version.cmake"),
-            CMAKE_VERSION.replace("@VERSION@", VERSION),
-        )
+        fs::create_dir_all(&include)?;
+        fs::create_dir_all(lib.join("cmake/dst"))?;
+        fs::create_dir_all(lib.join("pkgconfig"))?;
+        fs::copy(&library, lib.join("libdst.a"))?;
+        for header in [HEADER, CPP_HEADER].map(|file| cargo.root().join(file)) {
+            fs::copy(
+                &header,
+                include.join(header.file_name().unwrap_or_default()),
+            )?;
+        }
+        for file in [
+            "LICENSE-MIT",
+            "LICENSE-APACHE",
+            "CHANGELOG.md",
+            "dst-core/ffi/README.md",
+        ] {
+            let from = cargo.root().join(file);
+            fs::copy(&from, folder.join(from.file_name().unwrap_or_default()))?;
+        }
+        for (file, text) in FILES {
+            let text = text.replace("@VERSION@", VERSION);
+            fs::write(
+                folder.join(file),
+                text.replace("@COMPATIBLE@", &compatible()),
+            )?;
+        }
+        Ok(())
     };
-    fill().map_err(|e| format!("{}: {e}", folder.display()))?;
+    fill().map_err(|e: io::Error| format!("{}: {e}", folder.display()))?;
+    let target = match rust {
+        Some(rust) => rust.target.to_owned(),
+        None => cargo.host()?,
+    };
+    licences::write(cargo, "dst-ffi", &target, &folder.join("THIRD-PARTY.md"))?;
+    let ours = lib.join("libdst.a");
     match rust {
-        Some(_) => Ok(()),
-        None => without_builtins(&folder.join("libdst.a")),
+        Some(_) => static_library::weaken(&ours),
+        None => {
+            only_ours(&ours)?;
+            shared(&library.with_extension("so"), &lib)
+        }
     }
 }
 
-/// Removes `compiler_builtins` from the library for this machine. It defines functions of libm (`cbrt`, `fma`) that need
-/// Rust's unwinder, so that a C program that calls one of them does not link. This machine's C library has all that the engine
-/// needs.
-fn without_builtins(library: &Path) -> Result<(), String> {
+/// Files of the folder with their texts.
+const FILES: [(&str, &str); 5] = [
+    (
+        "CMakeLists.txt",
+        include_str!("../../../dst-core/ffi/package/CMakeLists.txt"),
+    ),
+    (
+        "lib/cmake/dst/dst-config.cmake",
+        include_str!("../../../dst-core/ffi/package/dst-config.cmake"),
+    ),
+    (
+        "lib/cmake/dst/dst-config-version.cmake",
+        include_str!("../../../dst-core/ffi/package/dst-config-version.cmake"),
+    ),
+    (
+        "lib/pkgconfig/dst.pc",
+        include_str!("../../../dst-core/ffi/package/dst.pc"),
+    ),
+    (
+        "lib/pkgconfig/dst-static.pc",
+        include_str!("../../../dst-core/ffi/package/dst-static.pc"),
+    ),
+];
+
+/// The oldest version with the same interface. Before 1.0 a minor version may break it.
+pub(crate) fn compatible() -> String {
+    let numbers: Vec<&str> = VERSION.split('.').collect();
+    let kept = if numbers.first() == Some(&"0") { 2 } else { 1 };
+    numbers
+        .iter()
+        .take(kept)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(".")
+}
+
+/// Removes everything but dst-ffi from the library for this machine: its C compiler and its C library have the rest. Rust's
+/// `compiler_builtins` defines functions of libm (`cbrt`, `fma`) that need Rust's unwinder, so that a C program that calls one of
+/// them would not link.
+fn only_ours(library: &Path) -> Result<(), String> {
     let members = answer(Command::new("ar").arg("t").arg(library))?;
-    let builtins: Vec<&str> = members
+    let others: Vec<&str> = members
         .lines()
-        .filter(|name| name.starts_with("compiler_builtins"))
+        .filter(|name| !name.starts_with("dst_ffi"))
         .collect();
-    if builtins.is_empty() {
+    if others.is_empty() {
         return Ok(());
     }
-    answer(Command::new("ar").arg("d").arg(library).args(builtins)).map(drop)
+    answer(Command::new("ar").arg("dD").arg(library).args(others)).map(drop)
+}
+
+/// The shared library under its three names: with its version, as programs load it, as linkers look for it.
+fn shared(library: &Path, folder: &Path) -> Result<(), String> {
+    let names = [
+        format!("libdst.so.{VERSION}"),
+        format!("libdst.so.{}", compatible()),
+        "libdst.so".to_owned(),
+    ];
+    fs::copy(library, folder.join(&names[0])).map_err(|e| format!("{}: {e}", library.display()))?;
+    for pair in names.windows(2) {
+        let mut link = Command::new("ln");
+        link.current_dir(folder).args(["-sf", &pair[0], &pair[1]]);
+        answer(&mut link)?;
+    }
+    Ok(())
 }
 
 /// Builds the library alone, with these flags for the compiler; returns where it is.
@@ -118,6 +197,14 @@ pub(crate) fn build(
     };
     // A folder of its own: the compiler for other targets may be another one.
     let builds = cargo.target_folder("c-lib");
+    // This machine gets a shared library, too. Without std it is linked with nothing, so it names the C library itself.
+    let crate_types = if rust.is_none() {
+        "staticlib,cdylib"
+    } else {
+        "staticlib"
+    };
+    let soname = format!("link-arg=-Wl,-soname,libdst.so.{}", compatible());
+    let soname = ["-C", &soname, "-C", "link-arg=-lc", "-C", "link-arg=-s"];
     // A microcontroller has little flash.
     let level = if rust.is_some_and(|rust| rust.target.contains("none")) {
         "profile.release.opt-level='s'"
@@ -126,12 +213,13 @@ pub(crate) fn build(
     };
     command
         .args(["--quiet", "--release", "--package", "dst-ffi", "--lib"])
-        .args(["--crate-type", "staticlib"])
+        .args(["--crate-type", crate_types])
         .args((scope == Scope::Small).then_some("--no-default-features"))
         .args(PROFILE.iter().chain([&level]).flat_map(|c| ["--config", c]))
         .arg("--target-dir")
         .arg(&builds)
         .args(["--", "--cfg", "dst_staticlib"])
+        .args(if rust.is_none() { &soname[..] } else { &[] })
         .args(flags);
     answer(&mut command)?;
     let release = match rust {
@@ -142,36 +230,6 @@ pub(crate) fn build(
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-const PKG_CONFIG: &str = "\
-Name: dst
-Description: Differentiate how long an iterative algorithm runs until it stops
-Version: @VERSION@
-Cflags: -I${pcfiledir}
-Libs: -L${pcfiledir} -ldst
-";
-
-const CMAKE: &str = "\
-# find_package(dst CONFIG) gives the target dst::dst.
-if(NOT TARGET dst::dst)
-    add_library(dst::dst STATIC IMPORTED)
-    set_target_properties(dst::dst PROPERTIES
-        IMPORTED_LOCATION \"${CMAKE_CURRENT_LIST_DIR}/libdst.a\"
-        INTERFACE_INCLUDE_DIRECTORIES \"${CMAKE_CURRENT_LIST_DIR}\")
-endif()
-";
-
-const CMAKE_VERSION: &str = "\
-set(PACKAGE_VERSION \"@VERSION@\")
-if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
-    set(PACKAGE_VERSION_EXACT TRUE)
-    set(PACKAGE_VERSION_COMPATIBLE TRUE)
-elseif(PACKAGE_FIND_VERSION VERSION_LESS PACKAGE_VERSION)
-    set(PACKAGE_VERSION_COMPATIBLE TRUE)
-else()
-    set(PACKAGE_VERSION_COMPATIBLE FALSE)
-endif()
-";
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! The jobs, in the order in which they are done: the quick ones that fail most often come first.
 
+pub(crate) mod api;
+pub(crate) mod archives;
 pub(crate) mod bench;
 pub(crate) mod c;
 mod c_firmware;
@@ -12,12 +14,15 @@ mod clippy;
 pub(crate) mod compare;
 pub(crate) mod cross;
 mod data_sets;
+pub(crate) mod dist;
 mod docs;
 pub(crate) mod examples;
 mod fmt;
 pub(crate) mod growth;
 mod host;
+pub(crate) mod licences;
 pub(crate) mod overhead;
+pub(crate) mod packages;
 pub(crate) mod templates;
 pub(crate) mod words;
 
@@ -64,11 +69,14 @@ pub(crate) const HOST: &[Job] = &[
     job("clippy", clippy::workspace),
     job("clippy features", clippy::features),
     job("docs", docs::run),
+    noted("dependencies", licences::run),
+    noted("public API", api::run),
     job("tests", host::tests),
     noted("data sets", data_sets::run),
     job("doctests", host::doctests),
     noted("examples", examples::run),
     job("overhead", overhead::run),
+    noted("packages", packages::run),
     job("C library", c::run),
 ];
 
@@ -81,6 +89,7 @@ pub(crate) const CROSS: &[Job] = &[
     firmware::<2>(),
     firmware::<3>(),
     job("C firmware", c_firmware::run),
+    noted("archives", archives::run),
     noted("instructions per tick", cross::counts::run),
     noted("templates", templates::run),
 ];

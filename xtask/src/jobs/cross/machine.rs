@@ -20,7 +20,8 @@ pub(crate) struct Machine {
     arguments: &'static [&'static str],
 }
 
-const CORTEX_M0: Machine = Machine {
+/// Programs in C are linked for it.
+pub(crate) const CORTEX_M0: Machine = Machine {
     core: "Cortex-M0",
     target: "thumbv6m-none-eabi",
     emulator: "qemu-system-arm",
@@ -37,7 +38,7 @@ pub(crate) const CORTEX_M4F: Machine = Machine {
     arguments: &["-cpu", "cortex-m4", "-machine", "mps2-an386"],
 };
 
-/// Programs in C run on it in the comparison.
+/// Programs in C are linked for it, and run on it in the comparison.
 pub(crate) const CORTEX_M33: Machine = Machine {
     core: "Cortex-M33",
     target: "thumbv8m.main-none-eabihf",

@@ -15,7 +15,7 @@ use crate::cargo::{Cargo, succeed};
 use crate::elf::{Elf, check_elf};
 use crate::toolchain::RustFor;
 use budgets::Measured;
-pub(crate) use machine::{CORTEX_M4F, CORTEX_M33, Machine, RV32IMAC, TARGETS};
+pub(crate) use machine::{CORTEX_M0, CORTEX_M4F, CORTEX_M33, Machine, RV32IMAC, TARGETS};
 pub(crate) use reference::Reference;
 use reference::Report;
 
@@ -77,6 +77,7 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
         Err(_) => Ok(()),
     });
     keep(logging::check(
+        cargo,
         &logging,
         &machine.run(&logging)?.stdout,
         &cargo.root().join(FOLDER).join("logging/expected.log"),
@@ -84,7 +85,7 @@ pub(crate) fn run(cargo: &Cargo, machine: &Machine, options: Options) -> Result<
     let ticks = if machine.has_fpu() {
         let program = firmware.build("ticks", &[("DEFMT_LOG", "info")])?;
         let log = cargo.root().join(FOLDER).join("ticks/expected.log");
-        match ticks::run(machine, &program, &reference.ticks, &log) {
+        match ticks::run(cargo, machine, &program, &reference.ticks, &log) {
             Ok(measured) => Some(measured),
             Err(e) => {
                 keep(Err(e));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::logging;
 use super::machine::Machine;
+use crate::cargo::Cargo;
 use crate::elf::{Elf, check_elf};
 
 /// Bytes, and instructions per tick.
@@ -44,6 +45,7 @@ pub(crate) const MARKS: [[&str; 2]; 2] = [
 
 /// Runs the program and compares; `host` are the words of both controllers here, `log` is what the monitors must say.
 pub(crate) fn run(
+    cargo: &Cargo,
     machine: &Machine,
     program: &Path,
     host: &[u32],
@@ -65,7 +67,7 @@ pub(crate) fn run(
     let &[stack, memory] = rest else {
         return Err(format!("ticks: reports {words:x?}"));
     };
-    logging::check(program, frames, log)?;
+    logging::check(cargo, program, frames, log)?;
     let counts = machine.count_each(program, &MARKS)?;
     let mean_and_worst = |counts: &Vec<u64>| {
         let sum: u64 = counts.iter().sum();
