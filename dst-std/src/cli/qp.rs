@@ -84,8 +84,10 @@ fn share(text: &str) -> Result<f64, String> {
 
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let Sub::Tune(args) = &args.command;
-    let program = ParametricProgram::read(&args.problem).map_err(CommandError::NoAnswer)?;
     let progress = args.general.speech.interruptible()?;
+    let reading = progress.phase("reading the problem");
+    let program = ParametricProgram::read(&args.problem).map_err(CommandError::NoAnswer)?;
+    drop(reading);
     let name = args
         .problem
         .file_stem()
@@ -102,6 +104,13 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         quick: args.quick,
         seed: args.general.seeded.seed,
     };
+    let out = args.out.as_ref().map(OutDir::create).transpose();
+    let out = out.map_err(CommandError::NoAnswer)?;
+    if let Some(out) = &out {
+        // The longest of the names.
+        let name = format!("{name}_certificate.json");
+        out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
+    }
     let tuned = parallel::with(args.general.parallel.threads(), || {
         tune_program(&program, &name, &options, &progress)
     })
@@ -113,8 +122,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         other => other,
     })?;
     let mut written = Vec::new();
-    if let Some(out) = &args.out {
-        let out = OutDir::create(out).map_err(CommandError::NoAnswer)?;
+    if let Some(out) = &out {
         for (name, content) in &tuned.files {
             written.push(out.write(name, content).map_err(CommandError::NoAnswer)?);
         }

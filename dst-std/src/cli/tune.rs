@@ -44,7 +44,7 @@ Examples:
   dst tune --problem rosenbrock --dim 50 --method nesterov --max-steps 20000
   dst tune --problem logistic --method preconditioned --json
 
-Ctrl-C keeps the best so far; a second Ctrl-C ends at once.")]
+Ctrl-C keeps the best so far if it can be evaluated within a second; a second Ctrl-C ends at once.")]
 pub(super) struct Args {
     /// quadratic, logistic, svm or rosenbrock; svm if there is --data, else quadratic.
     #[arg(long, value_name = "P", value_parser = named::<ProblemKind>)]
@@ -117,6 +117,13 @@ fn momentum(text: &str) -> Result<f64, String> {
     }
 }
 
+fn not_for_data(kind: ProblemKind) -> CommandError {
+    CommandError::Usage(format!(
+        "--data is for the problems logistic and svm, not for {}",
+        kind.name()
+    ))
+}
+
 fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
     let default = if args.data.is_some() {
         ProblemKind::Svm
@@ -137,6 +144,9 @@ fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
                 kind.name()
             )));
         }
+        if args.data.is_some() {
+            return Err(not_for_data(kind));
+        }
         return TuningProblem::of_size(kind, dim, args.seeded.seed).map_err(CommandError::NoAnswer);
     }
     let Some(data) = &args.data else {
@@ -144,10 +154,7 @@ fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
             .map_err(CommandError::NoAnswer);
     };
     if !kind.wants_data() {
-        return Err(CommandError::Usage(format!(
-            "--data is for the problems logistic and svm, not for {}",
-            kind.name()
-        )));
+        return Err(not_for_data(kind));
     }
     let set = load(data, data_folder().as_deref())
         .map_err(|reason| CommandError::NoAnswer(format!("--data: {reason}")))?;
@@ -186,7 +193,10 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
             short(args.tolerance)
         )));
     }
+    let progress = args.speech.interruptible()?;
+    let loading = progress.phase("making the problem");
     let problem = problem(args)?;
+    drop(loading);
     let theta = match &args.from {
         Some(path) => {
             let saved = SavedTheta::read(path).map_err(CommandError::NoAnswer)?;
@@ -199,8 +209,10 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     if let Some(path) = &args.save {
         try_to_write(path).map_err(CommandError::NoAnswer)?;
     }
-    let progress = args.speech.interruptible()?;
-    let out = OutDir::create(&args.files.out).map_err(CommandError::NoAnswer)?;
+    // The figure has a name of its own: others may write to the same directory.
+    let out = OutDir::shared(&args.files.out).map_err(CommandError::NoAnswer)?;
+    let name = format!("tune-{}-{}.svg", problem.name, args.method.name());
+    out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
     let config = TuningConfig {
         criterion: args.criterion,
         tolerance: args.tolerance,
@@ -219,7 +231,6 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         tune(&config, &problem, &progress)
     })
     .map_err(CommandError::NoAnswer)??;
-    let name = format!("tune-{}-{}.svg", outcome.problem, outcome.method);
     let plot = out
         .write(&name, &picture(&outcome))
         .map_err(CommandError::NoAnswer)?;

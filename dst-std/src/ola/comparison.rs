@@ -98,6 +98,12 @@ pub fn compare(
         .enumerate()
         .flat_map(|(i, problem)| settings(problem).into_iter().map(move |s| (i, s)))
         .collect();
+    for (i, problem) in problems.iter().enumerate() {
+        let own = settings.iter().filter(|(owner, _)| *owner == i);
+        let own: Vec<Setting> = own.map(|&(_, setting)| setting).collect();
+        let footprint = problem.footprint(&own, rayon::current_num_threads());
+        footprint.check().map_err(Failure::NoAnswer)?;
+    }
     let task = progress.task("ola", settings.len());
     let runs: Vec<OlaRun> = settings
         .par_iter()
@@ -115,11 +121,16 @@ pub fn compare(
             .filter(move |((owner, _), _)| *owner == i);
         runs.map(|(_, run)| run.clone()).collect()
     };
+    drop(task);
+    let minimising = progress.phase("least values");
     let comparisons: Vec<SvmComparison> = problems
         .par_iter()
         .enumerate()
         .map(|(i, problem)| comparison(problem, owned(i)))
         .collect();
+    drop(minimising);
+    progress.check()?;
+    let _timing = progress.phase("cost of iterations");
     let costs = problems
         .iter()
         .zip(&comparisons)

@@ -8,6 +8,7 @@ use super::algorithm::Setting;
 use super::run::{Limits, OlaRun, run};
 use crate::Failure;
 use crate::data::{DataSet, data_folder, load, read_vector};
+use crate::machine::Footprint;
 use crate::problems::{Margins, SmoothSvm, TOO_LARGE, minimise};
 use crate::random::normals;
 
@@ -117,6 +118,34 @@ impl SvmProblem {
         run(&self.svm, setting, &self.x0, limits)
     }
 
+    /// About the memory that these runs take, beside that of the data, on this number of threads.
+    pub fn footprint(&self, settings: &[Setting], threads: usize) -> Footprint {
+        const NUMBER: f64 = size_of::<f64>() as f64;
+        /// Vectors of a run without slots.
+        const RUN: f64 = 24.0;
+        let dim = self.svm.dim() as f64;
+        let work = (self.svm.tape_len() + self.svm.scratch_len()) as f64;
+        let slots = settings.iter().map(|setting| setting.algorithm.slots());
+        let slots = slots.max().unwrap_or(0) as f64;
+        let threads = threads.min(settings.len()) as f64;
+        Footprint::of(format!("{} on {}", counted(settings.len()), self.name))
+            .with(
+                format!("the vectors of {dim} variables of {threads} runs at a time"),
+                [NUMBER, threads, RUN * dim + work],
+                "take data with fewer features, or lower --threads",
+            )
+            .with(
+                format!("{slots} states of a window"),
+                [NUMBER, threads, slots, 10.0 * dim + work],
+                "lower --window",
+            )
+            .with(
+                "the weights at the end of the runs",
+                [NUMBER, 2.0, settings.len() as f64, dim],
+                "take data with fewer features, or one --method",
+            )
+    }
+
     /// Computes f* to about ten digits.
     pub fn minimum(&self) -> f64 {
         minimise(&self.svm, &self.x0, 1e-10).f
@@ -129,6 +158,13 @@ impl SvmProblem {
         let mut scratch = vec![0.0; self.svm.scratch_len()];
         self.svm
             .value_gradient(&self.x0, &mut gradient, &mut tape, &mut scratch)
+    }
+}
+
+fn counted(runs: usize) -> String {
+    match runs {
+        1 => "one run".to_owned(),
+        runs => format!("{runs} runs"),
     }
 }
 
