@@ -13,7 +13,9 @@ pub(crate) fn available_memory() -> Option<u64> {
 /// What is left of the address space of this process, if it is limited.
 fn address_space() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/limits").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("Max address space"))?;
+    let line = text
+        .lines()
+        .find_map(|l| l.strip_prefix("Max address space"))?;
     let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
     let used = kilobytes("/proc/self/status", "VmSize:")?;
     Some(limit.saturating_sub(used))
@@ -129,13 +131,6 @@ impl Footprint {
             bytes: factors.into_iter().product(),
             remedy,
         });
-        self
-    }
-
-    /// Adds the parts of another computation that takes place at the same time.
-    #[must_use]
-    pub fn and(mut self, other: Self) -> Self {
-        self.parts.extend(other.parts);
         self
     }
 

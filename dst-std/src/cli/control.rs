@@ -161,11 +161,20 @@ fn run_template() -> Result<(), CommandError> {
 
 fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
     let progress = args.general.speech.interruptible()?;
+    let preparing = progress.phase("preparing the model");
     let scenarios = scenarios(args.model.as_deref())?;
+    drop(preparing);
     let out = match &args.out {
         Some(path) => Some(OutDir::create(path).map_err(CommandError::NoAnswer)?),
         None => None,
     };
+    if let Some(out) = &out {
+        for scenario in &scenarios {
+            // The longest of the names.
+            let name = format!("{}_certificate.json", scenario.name);
+            out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
+        }
+    }
     let request = Request {
         accuracy: args.accuracy,
         late: args.late,
@@ -181,7 +190,10 @@ fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
     };
     let made = parallel::with(args.general.parallel.threads(), || {
         let all = scenarios.iter();
-        let made = all.map(|scenario| export::export(scenario, &request, &progress));
+        let made = all.map(|scenario| {
+            let _whole = progress.phase(format!("exporting {}", scenario.name));
+            export::export(scenario, &request, &progress)
+        });
         made.collect::<Result<Vec<Exported>, _>>()
     })
     .map_err(CommandError::NoAnswer)??;

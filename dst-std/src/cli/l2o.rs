@@ -237,9 +237,11 @@ fn train_here(args: &Train) -> Result<(), CommandError> {
         .as_ref()
         .map(|name| start(name, plan.recipe.model));
     let from = from.transpose()?;
+    let progress = args.general.speech.interruptible()?;
+    let preparing = progress.phase("preparing the training");
     let mut training = ResumableTraining::open(plan, files.clone(), from.as_deref(), args.resume)
         .map_err(refused)?;
-    let progress = args.general.speech.interruptible()?;
+    drop(preparing);
     let period = Duration::from_secs(args.checkpoint_every as u64);
     training.run(period, &progress).map_err(refused)?;
     let session = training.session();
@@ -395,6 +397,7 @@ fn test(args: &Test) -> Result<(), CommandError> {
         let classics = if args.learned_only {
             Vec::new()
         } else {
+            let _tuning = progress.phase("tuning Adam");
             evaluation.classics().to_vec()
         };
         let task = progress.task("testing", classics.len() + networks.len());
@@ -474,7 +477,8 @@ fn measure(args: &Measure) -> Result<(), CommandError> {
             "lower --repeat",
         );
         footprint.check().map_err(CommandError::Usage)?;
-        bench(recipe, args.repeat, &progress).map_err(|error| CommandError::NoAnswer(error.to_string()))
+        bench(recipe, args.repeat, &progress)
+            .map_err(|error| CommandError::NoAnswer(error.to_string()))
     };
     let result = parallel::with(args.parallel.threads(), work).map_err(CommandError::Usage)??;
     output::print(args.speech.json, &result, |to| {

@@ -361,7 +361,7 @@ fn compare(args: &Args) -> Result<(), CommandError> {
         config.datasets = vec![data.clone()];
     }
     let loading = progress.phase("loading data");
-    let problems = ola::problems(&config)?;
+    let problems = ola::problems(&config, args.general.parallel.threads())?;
     drop(loading);
     let out = args.out.as_deref().unwrap_or(Path::new("report"));
     let out = OutDir::create(out).map_err(CommandError::NoAnswer)?;

@@ -111,6 +111,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         let name = format!("{name}_certificate.json");
         out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
     }
+    let whole = progress.phase(format!("tuning {name}"));
     let tuned = parallel::with(args.general.parallel.threads(), || {
         tune_program(&program, &name, &options, &progress)
     })
@@ -121,6 +122,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         }
         other => other,
     })?;
+    drop(whole);
     let mut written = Vec::new();
     if let Some(out) = &out {
         for (name, content) in &tuned.files {

@@ -224,6 +224,7 @@ fn carry_out(
 
 /// Runs an experiment; a panic is a failure like any other.
 fn guarded(experiment: &Experiment, context: &Context) -> Result<Section, experiments::Failure> {
+    let _whole = context.progress.phase(experiment.name);
     catch_unwind(AssertUnwindSafe(|| (experiment.run)(context))).unwrap_or_else(|payload| {
         Err(experiments::Failure::NoAnswer(format!(
             "a fault of this program: {}",

@@ -124,7 +124,13 @@ fn not_for_data(kind: ProblemKind) -> CommandError {
     ))
 }
 
-fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
+/// Makes the problem. What does not fit into memory is refused before.
+fn problem(args: &Args, config: &TuningConfig) -> Result<TuningProblem, CommandError> {
+    let threads = args.parallel.threads();
+    let must_fit = |dim: usize| {
+        let footprint = config.footprint(dim, threads);
+        footprint.check().map_err(CommandError::NoAnswer)
+    };
     let default = if args.data.is_some() {
         ProblemKind::Svm
     } else {
@@ -147,9 +153,12 @@ fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
         if args.data.is_some() {
             return Err(not_for_data(kind));
         }
+        must_fit(dim)?;
         return TuningProblem::of_size(kind, dim, args.seeded.seed).map_err(CommandError::NoAnswer);
     }
     let Some(data) = &args.data else {
+        // Their sizes are small.
+        must_fit(0)?;
         return TuningProblem::built_in(kind, args.reg, args.seeded.seed)
             .map_err(CommandError::NoAnswer);
     };
@@ -158,6 +167,7 @@ fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
     }
     let set = load(data, data_folder().as_deref())
         .map_err(|reason| CommandError::NoAnswer(format!("--data: {reason}")))?;
+    must_fit(set.examples.rows.columns().saturating_add(1))?;
     let name = if set.synthetic {
         format!("{}-synthetic", set.name)
     } else {
@@ -193,11 +203,24 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
             short(args.tolerance)
         )));
     }
+    let mut config = TuningConfig {
+        criterion: args.criterion,
+        tolerance: args.tolerance,
+        max_steps: args.max_steps,
+        starts: args.starts,
+        held_out: args.held_out,
+        rounds: args.rounds,
+        absolute: args.absolute,
+        seed: args.seeded.seed,
+        alpha: args.alpha,
+        beta: args.beta,
+        ..TuningConfig::new(args.method)
+    };
     let progress = args.speech.interruptible()?;
     let loading = progress.phase("making the problem");
-    let problem = problem(args)?;
+    let problem = problem(args, &config)?;
     drop(loading);
-    let theta = match &args.from {
+    config.theta = match &args.from {
         Some(path) => {
             let saved = SavedTheta::read(path).map_err(CommandError::NoAnswer)?;
             let fitting = saved.fitting(args.method, problem.objective.dim());
@@ -213,24 +236,12 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let out = OutDir::shared(&args.files.out).map_err(CommandError::NoAnswer)?;
     let name = format!("tune-{}-{}.svg", problem.name, args.method.name());
     out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
-    let config = TuningConfig {
-        criterion: args.criterion,
-        tolerance: args.tolerance,
-        max_steps: args.max_steps,
-        starts: args.starts,
-        held_out: args.held_out,
-        rounds: args.rounds,
-        absolute: args.absolute,
-        seed: args.seeded.seed,
-        alpha: args.alpha,
-        beta: args.beta,
-        theta,
-        ..TuningConfig::new(args.method)
-    };
+    let whole = progress.phase(format!("tuning {}", args.method.name()));
     let outcome = parallel::with(args.parallel.threads(), || {
         tune(&config, &problem, &progress)
     })
     .map_err(CommandError::NoAnswer)??;
+    drop(whole);
     let plot = out
         .write(&name, &picture(&outcome))
         .map_err(CommandError::NoAnswer)?;

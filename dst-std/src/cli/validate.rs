@@ -180,11 +180,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     })
 }
 
-fn compute(
-    args: &Args,
-    threads: usize,
-    progress: &Progress,
-) -> Result<(Report, Answer), String> {
+fn compute(args: &Args, threads: usize, progress: &Progress) -> Result<(Report, Answer), String> {
     let rtol = args.rtol.unwrap_or(TRUTH_RTOL);
     let problem = InstanceSpec {
         dim: args.dim,

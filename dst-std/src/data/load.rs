@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::synthetic::{Shape, synthetic};
 use super::{Examples, read_libsvm_file};
 use crate::files::{read_text_at_most, reason};
+use crate::machine::Footprint;
 
 /// The data sets of the paper, and shapes to stand in for them.
 const KNOWN: [(&str, Shape); 4] = [
@@ -104,7 +105,15 @@ fn from_file(path: &Path) -> Result<DataSet, String> {
 pub fn read_vector(path: &Path) -> Result<Vec<f64>, String> {
     let text = read_text_at_most(path, LARGEST_VECTOR);
     let text = text.map_err(|error| format!("{}: {}", path.display(), reason(&error)))?;
-    let mut numbers = Vec::new();
+    let count = text.split_whitespace().count();
+    Footprint::of(path.display().to_string())
+        .with(
+            format!("{count} numbers"),
+            [size_of::<f64>() as f64, count as f64],
+            "give one number per variable",
+        )
+        .check()?;
+    let mut numbers = Vec::with_capacity(count);
     for (i, line) in text.lines().enumerate() {
         for word in line.split_whitespace() {
             match word.parse::<f64>() {

@@ -19,6 +19,9 @@ pub(crate) use lock::{Lock, Use};
 pub(crate) use read::{read_at_most, read_text_at_most};
 use target::{Target, target};
 
+/// Name that stands for all checks whether a directory can be written.
+pub(crate) const PROBE: &str = "probe";
+
 /// Distinguishes temporary files of one process.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -66,6 +69,8 @@ impl Temporary {
         if private {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         }
+        #[cfg(not(unix))]
+        let _ = private;
         let mut files = transient();
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -162,7 +167,7 @@ pub fn try_to_write(path: &Path) -> Result<(), String> {
 
 /// Creates a file in this directory and removes it.
 pub(crate) fn probe(directory: &Path) -> io::Result<()> {
-    Temporary::beside(&directory.join("probe"), true)?.fill(b"x")
+    Temporary::beside(&directory.join(PROBE), true)?.fill(b"x")
 }
 
 /// Removes what killed processes left of this file. Only for files that no other process writes now.

@@ -100,7 +100,11 @@ fn what_killed_processes_left_is_removed_and_nothing_else() {
         fs::write(at(name), "x").unwrap();
     }
     remove_left(&at("mine"));
-    let mut expected = vec![left("other"), "mine".to_owned(), ".dst-notes.tmp".to_owned()];
+    let mut expected = vec![
+        left("other"),
+        "mine".to_owned(),
+        ".dst-notes.tmp".to_owned(),
+    ];
     expected.sort();
     assert_eq!(scratch.names(), expected);
 }

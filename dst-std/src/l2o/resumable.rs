@@ -31,14 +31,16 @@
 //! # Ok::<(), TrainError>(())
 //! ```
 
-use std::fmt;
 use std::ffi::OsString;
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::session::{Session, TrainingPlan};
-use crate::files::{Lock, read_at_most, reason, remove_left, resolved, try_to_write, write_file};
+use crate::files::{
+    Lock, PROBE, read_at_most, reason, remove_left, resolved, try_to_write, write_file,
+};
 use crate::progress::Progress;
 
 /// Files of a training.
@@ -111,7 +113,11 @@ impl TrainingFiles {
     /// without `.safetensors`: a point in a name is part of it.
     pub fn new(weights: impl Into<PathBuf>) -> Result<Self, TrainError> {
         let weights = weights.into();
-        let is = |kind: &str| weights.extension().is_some_and(|e| e.eq_ignore_ascii_case(kind));
+        let is = |kind: &str| {
+            weights
+                .extension()
+                .is_some_and(|e| e.eq_ignore_ascii_case(kind))
+        };
         if ["csv", "checkpoint", "lock"].into_iter().any(is) {
             return Err(TrainError::SameName);
         }
@@ -142,6 +148,8 @@ impl TrainingFiles {
         for path in [&self.weights, &self.log, &self.checkpoint] {
             remove_left(path);
         }
+        // A check for writing may have been killed, too. One that is under way does not mind.
+        remove_left(&self.weights.with_file_name(PROBE));
         Ok(lock)
     }
 

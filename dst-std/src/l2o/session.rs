@@ -229,7 +229,9 @@ impl Session {
     /// The mean of the loss over the steps of fresh runs.
     fn validate(&mut self, interrupt: Option<&Interrupt>) -> Option<f64> {
         let (theta, values) = (&self.trainer.theta, &mut self.values);
-        let whole = self.validator.learned_unless(theta, VALIDATION, values, interrupt);
+        let whole = self
+            .validator
+            .learned_unless(theta, VALIDATION, values, interrupt);
         if !whole {
             return None;
         }

@@ -93,17 +93,12 @@ pub fn compare(
     limits: Limits,
     progress: &Progress,
 ) -> Result<OlaComparison, Failure> {
+    must_fit(problems, &settings, rayon::current_num_threads())?;
     let settings: Vec<(usize, Setting)> = problems
         .iter()
         .enumerate()
         .flat_map(|(i, problem)| settings(problem).into_iter().map(move |s| (i, s)))
         .collect();
-    for (i, problem) in problems.iter().enumerate() {
-        let own = settings.iter().filter(|(owner, _)| *owner == i);
-        let own: Vec<Setting> = own.map(|&(_, setting)| setting).collect();
-        let footprint = problem.footprint(&own, rayon::current_num_threads());
-        footprint.check().map_err(Failure::NoAnswer)?;
-    }
     let task = progress.task("ola", settings.len());
     let runs: Vec<OlaRun> = settings
         .par_iter()
@@ -137,6 +132,19 @@ pub fn compare(
         .flat_map(|(problem, comparison)| costs(problem, comparison, limits))
         .collect();
     Ok(OlaComparison { comparisons, costs })
+}
+
+/// Refuses runs of these settings that take more memory than there is.
+pub(crate) fn must_fit(
+    problems: &[SvmProblem],
+    settings: impl Fn(&SvmProblem) -> Vec<Setting>,
+    threads: usize,
+) -> Result<(), Failure> {
+    let mut problems = problems.iter();
+    problems.try_for_each(|problem| {
+        let footprint = problem.footprint(&settings(problem), threads);
+        footprint.check().map_err(Failure::NoAnswer)
+    })
 }
 
 fn comparison(problem: &SvmProblem, runs: Vec<OlaRun>) -> SvmComparison {

@@ -32,6 +32,8 @@ mod rule;
 mod run;
 
 pub use algorithm::{Algorithm, STRONG_CONVEXITY, Setting, ola_parameters};
+#[cfg(feature = "cli")]
+pub(crate) use comparison::must_fit;
 pub use comparison::{IterationCost, OlaComparison, SvmComparison, compare};
 pub use problem::SvmProblem;
 pub use run::{Limits, OlaRun, run};

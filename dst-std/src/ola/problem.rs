@@ -130,14 +130,14 @@ impl SvmProblem {
         let threads = threads.min(settings.len()) as f64;
         Footprint::of(format!("{} on {}", counted(settings.len()), self.name))
             .with(
-                format!("the vectors of {dim} variables of {threads} runs at a time"),
+                format!("vectors of {dim} variables, on {threads} threads"),
                 [NUMBER, threads, RUN * dim + work],
                 "take data with fewer features, or lower --threads",
             )
             .with(
-                format!("{slots} states of a window"),
+                format!("{slots} states of a window on each of {threads} threads"),
                 [NUMBER, threads, slots, 10.0 * dim + work],
-                "lower --window",
+                "take data with fewer features, or a smaller --window",
             )
             .with(
                 "the weights at the end of the runs",

@@ -19,6 +19,9 @@ use crate::machine::Footprint;
 /// The longest vector of variables: 1 GiB. A method needs five or more of them.
 const MOST_VARIABLES: usize = 1 << 27;
 
+/// Vectors of variables that a method takes.
+const VECTORS: f64 = 24.0;
+
 /// The least number of occurrences that makes a pair a column.
 const OFTEN: usize = 4;
 
@@ -115,7 +118,7 @@ impl Margins {
         }
         let positive = first.max(other);
         let (features, nonzeros) = (rows.columns(), rows.nonzeros());
-        // Pairs, the paired entries and the blocks; the vectors from which L is computed, and those of a method.
+        // Pairs, the paired entries and the blocks. The vectors from which L is computed, or those of a method, which are more.
         Footprint::of("the problem")
             .with(
                 format!("{nonzeros} entries"),
@@ -124,7 +127,7 @@ impl Margins {
             )
             .with(
                 format!("vectors of {features} variables"),
-                [size_of::<f64>() as f64, 8.0, features as f64],
+                [size_of::<f64>() as f64, VECTORS, features as f64],
                 "renumber the features 1, 2, ..., or take data with fewer features",
             )
             .check()

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::npz::{self, Array};
 use crate::files::{read_at_most, reason};
+use crate::machine::Footprint;
 
 /// Largest file that is read, in bytes.
 const LARGEST_FILE: u64 = 1 << 30;
@@ -76,6 +77,15 @@ impl ParametricProgram {
 
     /// Reads the content of a `.json` file.
     pub(super) fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        /// The most bytes of memory for a byte of text: rows of one number of one digit.
+        const ROWS: f64 = 16.0;
+        Footprint::of("has too much: it")
+            .with(
+                "its rows",
+                [ROWS, bytes.len() as f64],
+                "write an .npz file with numpy.savez",
+            )
+            .check()?;
         let fields: Fields = serde_json::from_slice(bytes).map_err(|e| {
             format!("is not a program: {e}; it needs P, A and q as rows of numbers, and l or u")
         })?;

@@ -152,12 +152,12 @@ impl TuningConfig {
             .with(
                 "the starting points",
                 [NUMBER, training + choosing, start],
-                "lower --starts, or take data with fewer features",
+                "lower --starts or --dim, or take data with fewer features",
             )
             .with(
                 "the held-out starting points",
                 [NUMBER, self.held_out as f64, start],
-                "lower --held-out, or take data with fewer features",
+                "lower --held-out or --dim, or take data with fewer features",
             )
             .with(
                 "the gradients",

@@ -94,7 +94,11 @@ impl TuningProblem {
         Footprint::of(format!("the problem '{}'", kind.name()))
             .with(
                 format!("{dim} variables"),
-                [size_of::<f64>() as f64, dim as f64, (3 * QUADRATIC.1 + 8) as f64],
+                [
+                    size_of::<f64>() as f64,
+                    dim as f64,
+                    (3 * QUADRATIC.1 + 8) as f64,
+                ],
                 "lower --dim",
             )
             .check()?;

@@ -11,7 +11,7 @@ use super::{Model, ModelError, Start};
 use crate::files::{read_text_at_most, reason};
 
 /// The most bytes of a model file.
-const LARGEST_MODEL: u64 = 64 << 20;
+const LARGEST_MODEL: u64 = 16 << 20;
 /// The most bytes of a file of starting states.
 const LARGEST_STATES: u64 = 256 << 20;
 

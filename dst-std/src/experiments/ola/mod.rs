@@ -14,7 +14,7 @@ mod section;
 use serde::Serialize;
 
 use super::{Context, Failure};
-use crate::ola::{Limits, OlaComparison, STRONG_CONVEXITY, SvmProblem, compare};
+use crate::ola::{Limits, OlaComparison, STRONG_CONVEXITY, SvmProblem, compare, must_fit};
 use crate::report::Section;
 
 pub use section::{section, times};
@@ -62,10 +62,20 @@ impl Default for OlaConfig {
     }
 }
 
-/// Loads all data sets.
-pub fn problems(config: &OlaConfig) -> Result<Vec<SvmProblem>, Failure> {
+/// Loads all data sets, and refuses what does not fit into memory on this number of threads.
+pub fn problems(config: &OlaConfig, threads: usize) -> Result<Vec<SvmProblem>, Failure> {
     let problem = |name: &String| SvmProblem::load(name, config.regularisation, config.seed);
-    config.datasets.iter().map(problem).collect()
+    let problems: Vec<SvmProblem> = config
+        .datasets
+        .iter()
+        .map(problem)
+        .collect::<Result<_, _>>()?;
+    must_fit(
+        &problems,
+        |problem| grid::settings(config, problem),
+        threads,
+    )?;
+    Ok(problems)
 }
 
 /// Runs all methods with all settings of the grid on these problems, in parallel.
@@ -87,6 +97,6 @@ pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     if context.quick {
         config.datasets.truncate(2);
     }
-    let results = run(&config, &problems(&config)?, context)?;
+    let results = run(&config, &problems(&config, context.threads)?, context)?;
     Ok(section(&config, &results))
 }
