@@ -14,7 +14,8 @@ use crate::experiments::Context;
 use crate::experiments::ola::{self, OlaConfig};
 use crate::files::{try_to_write, write_file};
 use crate::ola::{
-    Algorithm, Limits, OlaComparison, OlaRun, STRONG_CONVEXITY, Setting, SvmProblem, ola_parameters,
+    Algorithm, Limits, OlaComparison, OlaRun, STRONG_CONVEXITY, Setting, SvmProblem, Workload,
+    ola_parameters,
 };
 use crate::parallel;
 use crate::report::{OutDir, Section};
@@ -256,7 +257,20 @@ fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
     let data = args.data.as_deref().unwrap_or("a1a");
     let progress = args.general.speech.interruptible()?;
     let loading = progress.phase(format!("loading {data}"));
-    let mut problem = SvmProblem::load(data, args.reg, args.general.seeded.seed)?;
+    let work = Workload {
+        runs: 1,
+        slots: args.window.map_or(0, |window| {
+            let (eta, descent) = (0.0, 0.0);
+            Algorithm::WindowOla {
+                eta,
+                descent,
+                window,
+            }
+            .slots()
+        }),
+        threads: 1,
+    };
+    let mut problem = SvmProblem::load(data, args.reg, args.general.seeded.seed, work)?;
     if let Some(path) = &args.x0 {
         problem = problem.starting_from(path)?;
     }
@@ -265,8 +279,6 @@ fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
     }
     drop(loading);
     let setting = args.setting(name, &problem);
-    let footprint = problem.footprint(&[setting], 1);
-    footprint.check().map_err(CommandError::NoAnswer)?;
     let running = progress.phase(format!("running {}", name.name()));
     let start = Instant::now();
     let run = problem

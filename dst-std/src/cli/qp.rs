@@ -104,12 +104,10 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         quick: args.quick,
         seed: args.general.seeded.seed,
     };
-    let out = args.out.as_ref().map(OutDir::create).transpose();
-    let out = out.map_err(CommandError::NoAnswer)?;
-    if let Some(out) = &out {
+    if let Some(out) = &args.out {
         // The longest of the names.
-        let name = format!("{name}_certificate.json");
-        out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
+        let longest = format!("{name}_certificate.json");
+        OutDir::check(out, &longest).map_err(CommandError::NoAnswer)?;
     }
     let whole = progress.phase(format!("tuning {name}"));
     let tuned = parallel::with(args.general.parallel.threads(), || {
@@ -124,7 +122,8 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     })?;
     drop(whole);
     let mut written = Vec::new();
-    if let Some(out) = &out {
+    if let Some(out) = &args.out {
+        let out = OutDir::create(out).map_err(CommandError::NoAnswer)?;
         for (name, content) in &tuned.files {
             written.push(out.write(name, content).map_err(CommandError::NoAnswer)?);
         }

@@ -60,7 +60,7 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// Returns the number of states that a run keeps.
-    pub(super) fn slots(self) -> usize {
+    pub fn slots(self) -> usize {
         match self {
             Self::WindowOla { window, .. } => window.saturating_mul(4).min(MOST_SLOTS),
             _ => 0,

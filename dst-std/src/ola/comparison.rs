@@ -93,7 +93,6 @@ pub fn compare(
     limits: Limits,
     progress: &Progress,
 ) -> Result<OlaComparison, Failure> {
-    must_fit(problems, &settings, rayon::current_num_threads())?;
     let settings: Vec<(usize, Setting)> = problems
         .iter()
         .enumerate()
@@ -132,19 +131,6 @@ pub fn compare(
         .flat_map(|(problem, comparison)| costs(problem, comparison, limits))
         .collect();
     Ok(OlaComparison { comparisons, costs })
-}
-
-/// Refuses runs of these settings that take more memory than there is.
-pub(crate) fn must_fit(
-    problems: &[SvmProblem],
-    settings: impl Fn(&SvmProblem) -> Vec<Setting>,
-    threads: usize,
-) -> Result<(), Failure> {
-    let mut problems = problems.iter();
-    problems.try_for_each(|problem| {
-        let footprint = problem.footprint(&settings(problem), threads);
-        footprint.check().map_err(Failure::NoAnswer)
-    })
 }
 
 fn comparison(problem: &SvmProblem, runs: Vec<OlaRun>) -> SvmComparison {

@@ -32,8 +32,6 @@ mod rule;
 mod run;
 
 pub use algorithm::{Algorithm, STRONG_CONVEXITY, Setting, ola_parameters};
-#[cfg(feature = "cli")]
-pub(crate) use comparison::must_fit;
 pub use comparison::{IterationCost, OlaComparison, SvmComparison, compare};
-pub use problem::SvmProblem;
+pub use problem::{SvmProblem, Workload};
 pub use run::{Limits, OlaRun, run};

@@ -7,10 +7,56 @@ use dst_core::{Error, Objective};
 use super::algorithm::Setting;
 use super::run::{Limits, OlaRun, run};
 use crate::Failure;
-use crate::data::{DataSet, data_folder, load, read_vector};
+use crate::data::{DataSet, Examples, data_folder, load, read_vector};
 use crate::machine::Footprint;
 use crate::problems::{Margins, SmoothSvm, TOO_LARGE, minimise};
 use crate::random::normals;
+
+/// The runs that are to be made on a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Runs.
+    pub runs: usize,
+    /// States that a run keeps.
+    pub slots: usize,
+    /// Runs at a time.
+    pub threads: usize,
+}
+
+impl Workload {
+    /// About the memory of the runs on these examples, beside that of the data.
+    fn footprint(self, name: &str, examples: &Examples) -> Footprint {
+        const NUMBER: f64 = size_of::<f64>() as f64;
+        /// Vectors of a run without slots, and of a state with its record.
+        const RUN: f64 = 28.0;
+        const STATE: f64 = 14.0;
+        let (dim, rows) = (examples.rows.columns() + 1, examples.rows.rows());
+        let threads = self.threads.min(self.runs);
+        let counted = |count: usize, what: &str| match count {
+            1 => format!("one {what}"),
+            count => format!("{count} {what}s"),
+        };
+        let on_threads = counted(threads, "thread");
+        let [d, rows, runs, slots, at_once] =
+            [dim, rows, self.runs, self.slots, threads].map(|n| n as f64);
+        Footprint::of(format!("{} on {name}", counted(self.runs, "run")))
+            .with(
+                format!("vectors of {dim} variables, on {on_threads}"),
+                [NUMBER, at_once, RUN * d + 2.0 * rows],
+                "take data with fewer features, or lower --threads",
+            )
+            .with(
+                format!("{slots} states of a window, on {on_threads}"),
+                [NUMBER, at_once, slots, STATE * d + 2.0 * rows],
+                "take data with fewer features, or a smaller --window",
+            )
+            .with(
+                "the weights at the end of the runs",
+                [NUMBER, 2.0, runs, d],
+                "take data with fewer features, or one --method",
+            )
+    }
+}
 
 /// A smooth SVM, its Lipschitz constant and a starting point.
 #[derive(Clone, Debug)]
@@ -24,10 +70,17 @@ pub struct SvmProblem {
 }
 
 impl SvmProblem {
-    /// Loads a data set by file or name. The starting point is `x0_NAME.txt` beside the file, or else a random point of unit
-    /// length as in the paper's code.
-    pub fn load(name: &str, regularisation: f64, seed: u64) -> Result<Self, Failure> {
+    /// Loads a data set by file or name, and refuses it if there is no memory for the work that is to be done on it. The starting point is
+    /// `x0_NAME.txt` beside the file, or else a random point of unit length as in the paper's code.
+    pub fn load(
+        name: &str,
+        regularisation: f64,
+        seed: u64,
+        work: Workload,
+    ) -> Result<Self, Failure> {
         let data = load(name, data_folder().as_deref()).map_err(Failure::NoAnswer)?;
+        let footprint = work.footprint(&data.name, &data.examples);
+        footprint.check().map_err(Failure::NoAnswer)?;
         Self::new(data, regularisation, seed)
     }
 
@@ -118,34 +171,6 @@ impl SvmProblem {
         run(&self.svm, setting, &self.x0, limits)
     }
 
-    /// About the memory that these runs take, beside that of the data, on this number of threads.
-    pub fn footprint(&self, settings: &[Setting], threads: usize) -> Footprint {
-        const NUMBER: f64 = size_of::<f64>() as f64;
-        /// Vectors of a run without slots.
-        const RUN: f64 = 24.0;
-        let dim = self.svm.dim() as f64;
-        let work = (self.svm.tape_len() + self.svm.scratch_len()) as f64;
-        let slots = settings.iter().map(|setting| setting.algorithm.slots());
-        let slots = slots.max().unwrap_or(0) as f64;
-        let threads = threads.min(settings.len()) as f64;
-        Footprint::of(format!("{} on {}", counted(settings.len()), self.name))
-            .with(
-                format!("vectors of {dim} variables, on {threads} threads"),
-                [NUMBER, threads, RUN * dim + work],
-                "take data with fewer features, or lower --threads",
-            )
-            .with(
-                format!("{slots} states of a window on each of {threads} threads"),
-                [NUMBER, threads, slots, 10.0 * dim + work],
-                "take data with fewer features, or a smaller --window",
-            )
-            .with(
-                "the weights at the end of the runs",
-                [NUMBER, 2.0, settings.len() as f64, dim],
-                "take data with fewer features, or one --method",
-            )
-    }
-
     /// Computes f* to about ten digits.
     pub fn minimum(&self) -> f64 {
         minimise(&self.svm, &self.x0, 1e-10).f
@@ -158,13 +183,6 @@ impl SvmProblem {
         let mut scratch = vec![0.0; self.svm.scratch_len()];
         self.svm
             .value_gradient(&self.x0, &mut gradient, &mut tape, &mut scratch)
-    }
-}
-
-fn counted(runs: usize) -> String {
-    match runs {
-        1 => "one run".to_owned(),
-        runs => format!("{runs} runs"),
     }
 }
 

@@ -29,14 +29,16 @@ impl OutDir {
         Self::locked(path.into(), Use::Shared)
     }
 
+    /// Checks that the directory could be created with a file of this name in it, and leaves nothing behind. The error is one sentence.
+    pub fn check(path: &Path, name: &str) -> Result<(), String> {
+        let there = path.ancestors().find(|folder| folder.exists());
+        let there = there.unwrap_or(Path::new("."));
+        probe(there).map_err(|error| refused(path, &error))?;
+        try_to_write(&there.join(name))
+    }
+
     fn locked(path: PathBuf, how: Use) -> Result<Self, String> {
-        let refused = |error: io::Error| {
-            format!(
-                "the directory '{}' cannot be written: {}; choose another with --out",
-                path.display(),
-                reason(&error)
-            )
-        };
+        let refused = |error: io::Error| refused(&path, &error);
         fs::create_dir_all(&path).map_err(refused)?;
         probe(&path).map_err(refused)?;
         let lock = Lock::of_directory(&path, how).ok_or_else(|| {
@@ -94,6 +96,14 @@ impl OutDir {
     }
 }
 
+fn refused(path: &Path, error: &io::Error) -> String {
+    format!(
+        "the directory '{}' cannot be written: {}; choose another with --out",
+        path.display(),
+        reason(error)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +147,13 @@ mod tests {
             let error = OutDir::create(&path).unwrap_err();
             assert!(error.starts_with("the directory '"), "{error}");
             assert!(error.ends_with("choose another with --out"), "{error}");
+            let error = OutDir::check(&path, "name").unwrap_err();
+            assert!(error.starts_with("the directory '"), "{error}");
         }
+        let new = scratch.0.join("new/folder");
+        OutDir::check(&new, "name").unwrap();
+        let error = OutDir::check(&new, &"x".repeat(256)).unwrap_err();
+        assert!(error.ends_with("file name too long"), "{error}");
         assert_eq!(scratch.names(), ["file"]);
     }
 

@@ -14,7 +14,7 @@ mod section;
 use serde::Serialize;
 
 use super::{Context, Failure};
-use crate::ola::{Limits, OlaComparison, STRONG_CONVEXITY, SvmProblem, compare, must_fit};
+use crate::ola::{Limits, OlaComparison, STRONG_CONVEXITY, SvmProblem, compare};
 use crate::report::Section;
 
 pub use section::{section, times};
@@ -62,20 +62,11 @@ impl Default for OlaConfig {
     }
 }
 
-/// Loads all data sets, and refuses what does not fit into memory on this number of threads.
+/// Loads all data sets, and refuses those whose runs do not fit into memory on this number of threads.
 pub fn problems(config: &OlaConfig, threads: usize) -> Result<Vec<SvmProblem>, Failure> {
-    let problem = |name: &String| SvmProblem::load(name, config.regularisation, config.seed);
-    let problems: Vec<SvmProblem> = config
-        .datasets
-        .iter()
-        .map(problem)
-        .collect::<Result<_, _>>()?;
-    must_fit(
-        &problems,
-        |problem| grid::settings(config, problem),
-        threads,
-    )?;
-    Ok(problems)
+    let work = grid::workload(config, threads);
+    let problem = |name: &String| SvmProblem::load(name, config.regularisation, config.seed, work);
+    config.datasets.iter().map(problem).collect()
 }
 
 /// Runs all methods with all settings of the grid on these problems, in parallel.
