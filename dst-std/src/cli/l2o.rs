@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::arguments::{named, not_negative, one_of, positive, positive_count};
 use super::common::{General, Parallel, Speech};
-use super::{CommandError, output};
+use super::{CommandError, output, terminal};
 use crate::experiments::l2o::{MethodEntry, MethodKind, MethodTable, table as shown};
+use crate::files::write_file;
 use crate::l2o::{
     ASSETS, Architecture, Asset, Evaluation, Family, Feed, Loss, Penalty, Recipe,
     ResumableTraining, TrainError, Trained, TrainingFiles, TrainingPlan, bench,
@@ -243,7 +244,15 @@ fn train_here(args: &Train) -> Result<(), CommandError> {
         .map_err(refused)?;
     drop(preparing);
     let period = Duration::from_secs(args.checkpoint_every as u64);
-    training.run(period, &progress).map_err(refused)?;
+    let kept = |bytes: Vec<u8>| {
+        let path = files.checkpoint().to_owned();
+        // There is nobody left to hear of a full disk.
+        terminal::rescue(move || drop(write_file(&path, &bytes)));
+    };
+    let ended = training.run_keeping(period, &progress, kept);
+    // The files are written, or as they were.
+    terminal::rescue(|| {});
+    ended.map_err(refused)?;
     let session = training.session();
     let (weights, log) = (files.weights(), files.log());
     let best = session.best();

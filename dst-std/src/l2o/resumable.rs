@@ -232,10 +232,28 @@ impl ResumableTraining {
 
     /// Trains to the end, with a checkpoint every `period`, at an interrupt, and at the end.
     pub fn run(&mut self, period: Duration, progress: &Progress) -> Result<(), TrainError> {
+        self.run_keeping(period, progress, |_| {})
+    }
+
+    /// The same. `keep` receives the content of a checkpoint several times a second: a process that has to end in the middle of a
+    /// step has it to write.
+    pub fn run_keeping(
+        &mut self,
+        period: Duration,
+        progress: &Progress,
+        mut keep: impl FnMut(Vec<u8>),
+    ) -> Result<(), TrainError> {
+        /// The time between two of them.
+        const OFTEN: Duration = Duration::from_millis(250);
+        let mut kept: Option<Instant> = None;
         let task = progress.task("training", self.plan.steps);
         task.skip(self.session.done());
         let mut saved = Instant::now();
         while !self.session.is_finished() {
+            if kept.is_none_or(|kept| kept.elapsed() >= OFTEN) {
+                keep(self.session.checkpoint().map_err(TrainError::Save)?);
+                kept = Some(Instant::now());
+            }
             let step = match self.session.step_until(progress.interrupt()) {
                 Ok(Some(step)) => step,
                 Ok(None) => {

@@ -179,7 +179,7 @@ impl Session {
             .seed
             .wrapping_mul(SETS_PER_SEED)
             .wrapping_add(self.done as u64);
-        self.trainer.draw(set);
+        self.trainer.draw_unless(set, interrupt);
         let whole = self.trainer.step_unless(self.done, interrupt);
         let whole = whole.map_err(|error| {
             format!(

@@ -212,6 +212,11 @@ impl<T: Real> Trainer<T> {
 
     /// Draws the problems of the next step: set number `set`.
     pub fn draw(&mut self, set: u64) {
+        self.draw_unless(set, None);
+    }
+
+    /// The same. If the flag is raised on the way, problems are missing.
+    pub(super) fn draw_unless(&mut self, set: u64, interrupt: Option<&Interrupt>) {
         let Recipe {
             family,
             loss,
@@ -220,6 +225,9 @@ impl<T: Real> Trainer<T> {
         } = self.recipe;
         let from_infimum = loss.counts_from_infimum() || penalty.warm_up().is_some();
         each(&mut self.members, &|index, member| {
+            if interrupt.is_some_and(Interrupt::raised) {
+                return;
+            }
             member.task.draw(set, index);
             if from_infimum {
                 member.least = T::from_f64(family.infimum(set, index));

@@ -43,7 +43,12 @@ impl Workload {
             .with(
                 format!("vectors of {dim} variables, on {on_threads}"),
                 [NUMBER, at_once, RUN * d + 2.0 * rows],
-                "take data with fewer features, or lower --threads",
+                match threads {
+                    0 | 1 => "renumber the features 1, 2, ..., or take data with fewer",
+                    _ => {
+                        "lower --threads, renumber the features 1, 2, ..., or take data with fewer"
+                    }
+                },
             )
             .with(
                 format!("{slots} states of a window, on {on_threads}"),

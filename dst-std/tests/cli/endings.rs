@@ -166,10 +166,17 @@ fn every_command_ends_soon_after_a_signal() {
     assert!(late.is_empty(), "{late:?}");
     // Nothing half-written, no temporary file, no lock.
     let mut names = folder.names();
-    names.retain(|name| !name.starts_with("out") && name != "report" && !name.starts_with("pipe"));
-    assert_eq!(
-        names,
-        ["run.checkpoint", "run.csv", "run.safetensors", "wide"]
+    names.retain(|name| {
+        !["out", "report", "pipe", "wide"]
+            .iter()
+            .any(|n| name.starts_with(n))
+    });
+    // A training that could not end its step in time leaves the checkpoint alone.
+    assert!(names.contains(&"run.checkpoint".to_owned()), "{names:?}");
+    let files = ["run.checkpoint", "run.csv", "run.safetensors"];
+    assert!(
+        names.iter().all(|name| files.contains(&name.as_str())),
+        "{names:?}"
     );
     for name in folder.names().iter().filter(|name| name.starts_with("out")) {
         assert_eq!(
