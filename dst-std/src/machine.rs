@@ -1,14 +1,57 @@
 //! The resources that this process may use, where the system reports them, and the description of the machine in results.
 
-/// Bytes that can still be allocated without swapping, nor beyond what a control group allows; `None` where the system does not tell.
+use std::path::Path;
+
+/// Bytes that can still be allocated without swapping, within the limits of control groups and of the process; `None` where the system
+/// does not tell.
 pub(crate) fn available_memory() -> Option<u64> {
     let free = kilobytes("/proc/meminfo", "MemAvailable:");
-    let number =
-        |file: &str| -> Option<u64> { std::fs::read_to_string(file).ok()?.trim().parse().ok() };
-    let allowed = number("/sys/fs/cgroup/memory.max");
-    let used = number("/sys/fs/cgroup/memory.current").unwrap_or(0);
-    let allowed = allowed.map(|allowed| allowed.saturating_sub(used));
-    free.into_iter().chain(allowed).min()
+    let limits = [free, address_space()];
+    limits.into_iter().flatten().chain(groups()).min()
+}
+
+/// What is left of the address space of this process, if it is limited.
+fn address_space() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = text
+        .lines()
+        .find_map(|l| l.strip_prefix("Max address space"))?;
+    let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
+    let used = kilobytes("/proc/self/status", "VmSize:")?;
+    Some(limit.saturating_sub(used))
+}
+
+/// What is left in the control groups of this process and those around them, of either version.
+fn groups() -> impl Iterator<Item = u64> {
+    let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut left = Vec::new();
+    for line in text.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(kinds), Some(group)) = (parts.next(), parts.next()) else {
+            continue;
+        };
+        let (root, limit, used) = match kinds {
+            "" => ("/sys/fs/cgroup", "memory.max", "memory.current"),
+            kinds if kinds.split(',').any(|kind| kind == "memory") => (
+                "/sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+            ),
+            _ => continue,
+        };
+        // In a container the path may be that of the host: then only the root is there.
+        for folder in Path::new(group).ancestors() {
+            let folder = Path::new(root).join(folder.strip_prefix("/").unwrap_or(folder));
+            let number = |file: &str| -> Option<u64> {
+                let text = std::fs::read_to_string(folder.join(file)).ok()?;
+                text.trim().parse().ok()
+            };
+            if let Some(limit) = number(limit) {
+                left.push(limit.saturating_sub(number(used).unwrap_or(0)));
+            }
+        }
+    }
+    left.into_iter()
 }
 
 /// The most bytes that this process has ever had in memory at once.
@@ -40,18 +83,80 @@ pub fn bytes(count: f64) -> String {
     format!("{scaled:.digits$} {}", UNITS[power as usize])
 }
 
-/// Refuses what would not fit; `what` begins the sentence and `remedy` ends it.
-pub fn must_fit(what: &str, needed: f64, remedy: &str) -> Result<(), String> {
-    // No allocation can be larger than an address; where the system tells nothing else, that is the limit.
-    let there = available_memory().map_or(isize::MAX as f64, |there| there as f64);
-    if needed > there {
-        return Err(format!(
-            "{what} needs {}, and {} are free; {remedy}",
-            bytes(needed),
-            bytes(there)
-        ));
+/// Memory that a computation is about to take, part by part.
+///
+/// ```
+/// use dst_std::machine::Footprint;
+///
+/// let vectors = Footprint::of("this run")
+///     .with("the vectors", [8.0, 1e3, 4.0], "lower --dim")
+///     .with("the states", [8.0, 1e3, 1e12], "lower --slots");
+/// let sentence = vectors.check().unwrap_err();
+/// assert!(sentence.starts_with("this run needs 7.3 PiB, and "));
+/// assert!(sentence.ends_with(" of it for the states; lower --slots"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Footprint {
+    what: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug)]
+struct Part {
+    what: String,
+    bytes: f64,
+    remedy: &'static str,
+}
+
+impl Footprint {
+    /// The memory of this computation, nothing yet.
+    pub fn of(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            parts: Vec::new(),
+        }
     }
-    Ok(())
+
+    /// Adds a part, in bytes: the product of these factors, which may be beyond all sizes that exist. `remedy` says which argument to
+    /// change.
+    #[must_use]
+    pub fn with(
+        mut self,
+        what: impl Into<String>,
+        factors: impl IntoIterator<Item = f64>,
+        remedy: &'static str,
+    ) -> Self {
+        self.parts.push(Part {
+            what: what.into(),
+            bytes: factors.into_iter().product(),
+            remedy,
+        });
+        self
+    }
+
+    /// All parts together.
+    pub fn bytes(&self) -> f64 {
+        self.parts.iter().map(|part| part.bytes).sum()
+    }
+
+    /// Refuses what does not fit into the memory that is free. The error is one sentence.
+    pub fn check(&self) -> Result<(), String> {
+        // No allocation can be larger than an address; where the system tells nothing else, that is the limit.
+        let free = available_memory().map_or(isize::MAX as f64, |free| free as f64);
+        let (what, needed) = (&self.what, self.bytes());
+        let largest = self.parts.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
+        match largest {
+            Some(largest) if needed > free => Err(format!(
+                "{what} needs {}, and {} are free; {} of it for {}; {}",
+                bytes(needed),
+                bytes(free),
+                bytes(largest.bytes),
+                largest.what,
+                largest.remedy
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The description of the machine for a result: name and value.
@@ -96,12 +201,17 @@ mod tests {
     #[test]
     fn what_cannot_fit_is_refused() {
         if available_memory().is_some() {
-            let text = must_fit("everything", 1e30, "take less").unwrap_err();
-            assert!(
-                text.contains("YiB") && text.ends_with("take less"),
-                "{text}"
-            );
-            assert_eq!(must_fit("nothing", 0.0, "take less"), Ok(()));
+            let parts = |most: f64| {
+                Footprint::of("everything")
+                    .with("little", [1.0, 2.0], "lower --little")
+                    .with("much", [8.0, most], "lower --much")
+            };
+            let text = parts(1e30).check().unwrap_err();
+            assert!(text.contains("YiB of it for much"), "{text}");
+            assert!(text.ends_with("; lower --much"), "{text}");
+            assert_eq!(parts(1.0).bytes(), 10.0);
+            assert_eq!(parts(1.0).check(), Ok(()));
+            assert_eq!(Footprint::of("nothing").check(), Ok(()));
             assert!(peak_memory().is_some_and(|peak| peak > 1 << 20));
             assert!(resident_memory() <= peak_memory() && resident_memory() > Some(1 << 20));
         }

@@ -146,6 +146,11 @@ impl Progress {
         }
     }
 
+    /// Begins a task whose parts cannot be counted.
+    pub fn phase(&self, name: impl Into<String>) -> Counter {
+        self.task(name, 1)
+    }
+
     /// Runs `work`, which writes to the terminal, without progress bars in the way.
     pub fn suspend(&self, mut work: impl FnMut()) {
         match &self.observer {

@@ -25,7 +25,7 @@ fn the_comparison_has_the_same_bits_with_any_threads() {
         },
         ..OlaConfig::default()
     };
-    let loaded = problems(&config).unwrap();
+    let loaded = problems(&config, 1).unwrap();
     let with = |count| {
         let context = Context {
             quick: true,

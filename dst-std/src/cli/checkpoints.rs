@@ -6,6 +6,7 @@ use dst_core::checkpoint::{Action, Mark, Schedule, beta, optimum, repetitions};
 use serde::Serialize;
 
 use super::arguments::{count, positive_count};
+use super::common::Speech;
 use super::{CommandError, output};
 
 /// The largest number of forward steps that are carried out.
@@ -29,9 +30,8 @@ pub(super) struct Args {
     /// Steps of the run until it stops.
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
     steps: usize,
-    /// Print one JSON object.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    speech: Speech,
 }
 
 /// The cost of a reversal.
@@ -48,8 +48,11 @@ struct CheckpointReport {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {
+    let progress = args.speech.interruptible()?;
+    let carrying_out = progress.phase("carrying out the schedule");
     let report = measure(args.slots, args.steps)?;
-    output::print(args.json, &report, |out| show(&report, out))
+    drop(carrying_out);
+    output::print(args.speech.json, &report, |out| show(&report, out))
 }
 
 fn measure(slots: usize, steps: usize) -> Result<CheckpointReport, CommandError> {

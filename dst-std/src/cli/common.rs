@@ -17,6 +17,11 @@ pub(super) struct Parallel {
 }
 
 impl Parallel {
+    /// True if a number was given.
+    pub(super) fn given(self) -> bool {
+        self.threads.is_some()
+    }
+
     /// Returns the number given, or one per core.
     pub(super) fn threads(self) -> usize {
         self.threads.unwrap_or_else(parallel::available)
@@ -70,7 +75,7 @@ impl Speech {
         }
     }
 
-    /// The same, ended by Ctrl-C.
+    /// The same, ended by Ctrl-C or a request to terminate.
     pub(super) fn interruptible(self) -> Result<Progress, CommandError> {
         let interrupt = terminal::interrupt().map_err(CommandError::NoAnswer)?;
         Ok(self.progress().with_interrupt(interrupt))

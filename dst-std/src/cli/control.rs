@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use super::arguments::{finite, named, names, positive_count};
 use super::common::General;
@@ -15,7 +12,6 @@ use crate::control::plants::plants;
 use crate::control::{Model, ModelError, Scenario};
 use crate::experiments::control::{self, ControlConfig, section};
 use crate::parallel;
-use crate::progress::Progress;
 use crate::report::{OutDir, Section};
 
 /// Cut the iterations of a solver that must meet a deadline: tune, compare with every baseline, export.
@@ -165,12 +161,20 @@ fn run_template() -> Result<(), CommandError> {
 
 fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
     let progress = args.general.speech.interruptible()?;
-    let watch = EndAfterInterrupt::new(&progress);
+    let preparing = progress.phase("preparing the model");
     let scenarios = scenarios(args.model.as_deref())?;
+    drop(preparing);
     let out = match &args.out {
         Some(path) => Some(OutDir::create(path).map_err(CommandError::NoAnswer)?),
         None => None,
     };
+    if let Some(out) = &out {
+        for scenario in &scenarios {
+            // The longest of the names.
+            let name = format!("{}_certificate.json", scenario.name);
+            out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
+        }
+    }
     let request = Request {
         accuracy: args.accuracy,
         late: args.late,
@@ -186,7 +190,10 @@ fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
     };
     let made = parallel::with(args.general.parallel.threads(), || {
         let all = scenarios.iter();
-        let made = all.map(|scenario| export::export(scenario, &request, &progress));
+        let made = all.map(|scenario| {
+            let _whole = progress.phase(format!("exporting {}", scenario.name));
+            export::export(scenario, &request, &progress)
+        });
         made.collect::<Result<Vec<Exported>, _>>()
     })
     .map_err(CommandError::NoAnswer)??;
@@ -200,7 +207,6 @@ fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
         }
         written.push(files);
     }
-    drop(watch);
     let summaries: BTreeMap<&str, _> = made
         .iter()
         .map(|exported| (exported.name.as_str(), &exported.summary))
@@ -241,38 +247,4 @@ fn scenarios(model: Option<&Path>) -> Result<Vec<Scenario>, CommandError> {
     let model = Model::read(path).map_err(refused)?;
     let scenario = Scenario::of_model(&name.unwrap_or_default(), &model);
     Ok(vec![scenario.map_err(refused)?])
-}
-
-/// Ends the program a second after Ctrl-C if it has not ended by then: a step of a large program may take longer. Nothing is lost,
-/// because all files are written at the end.
-struct EndAfterInterrupt {
-    done: Arc<AtomicBool>,
-}
-
-impl EndAfterInterrupt {
-    const LOOK: Duration = Duration::from_millis(50);
-    const PATIENCE: u32 = 20;
-
-    fn new(progress: &Progress) -> Self {
-        let done = Arc::new(AtomicBool::new(false));
-        let (ended, progress) = (done.clone(), progress.unobserved());
-        std::thread::spawn(move || {
-            let mut waited = 0;
-            while !ended.load(Ordering::SeqCst) && waited < Self::PATIENCE {
-                std::thread::sleep(Self::LOOK);
-                waited += u32::from(progress.interrupted());
-            }
-            if !ended.load(Ordering::SeqCst) {
-                super::complain(&"interrupted");
-                std::process::exit(130);
-            }
-        });
-        Self { done }
-    }
-}
-
-impl Drop for EndAfterInterrupt {
-    fn drop(&mut self) {
-        self.done.store(true, Ordering::SeqCst);
-    }
 }

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::arguments::{finite, positive, positive_count};
+use super::common::Speech;
 use super::{CommandError, output};
 use crate::experiments::illustration::{
     self, Comparison, FlowProblem, IllustrationConfig, compare,
 };
-use crate::progress::Progress;
 use crate::report::OutDir;
 
 /// Differentiate the stopping time of the paper's Figure 1 in twelve ways, and compare with the exact value.
@@ -40,9 +40,8 @@ pub(super) struct Args {
     /// Write the figures and their data to this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print one JSON object.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    speech: Speech,
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {
@@ -52,12 +51,16 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         epsilon: args.eps,
         slots: args.slots,
     };
+    let progress = args.speech.interruptible()?;
     let (comparison, files) = match &args.out {
-        None => (compare(&problem)?, Vec::new()),
+        None => {
+            let _comparing = progress.phase("comparing twelve ways");
+            (compare(&problem)?, Vec::new())
+        }
         Some(path) => {
             let out = OutDir::create(path).map_err(CommandError::NoAnswer)?;
             let config = IllustrationConfig::new(problem, false);
-            let results = illustration::run(&config, &Progress::hidden())?;
+            let results = illustration::run(&config, &progress)?;
             let section = illustration::section(&config, &results);
             let files = out
                 .write_section(&section)
@@ -65,7 +68,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
             (results.comparison, files)
         }
     };
-    output::print(args.json, &comparison, |to| {
+    output::print(args.speech.json, &comparison, |to| {
         show(&comparison, to)?;
         if !files.is_empty() {
             writeln!(to)?;

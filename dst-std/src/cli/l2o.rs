@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::arguments::{named, not_negative, one_of, positive, positive_count};
 use super::common::{General, Parallel, Speech};
-use super::{CommandError, output};
+use super::{CommandError, output, terminal};
 use crate::experiments::l2o::{MethodEntry, MethodKind, MethodTable, table as shown};
+use crate::files::write_file;
 use crate::l2o::{
     ASSETS, Architecture, Asset, Evaluation, Family, Feed, Loss, Penalty, Recipe,
     ResumableTraining, TrainError, Trained, TrainingFiles, TrainingPlan, bench,
@@ -104,7 +105,7 @@ impl FamilyArgs {
 ///
 /// Writes the weights that did best on a validation set to FILE.safetensors, one line per step to FILE.csv, and, every two
 /// minutes, everything it needs to continue to FILE.checkpoint. Killed at any moment and started again with --resume, it ends with the
-/// same bits.
+/// same bits. FILE.lock is there as long as the training, and keeps a second one away.
 #[derive(clap::Args)]
 struct Train {
     /// The network: dm (11551 weights) or rnnprop (15001).
@@ -119,12 +120,12 @@ struct Train {
     /// last step; target, the time to a level of f.
     #[arg(long, value_name = "P", default_value = "none", value_parser = penalty, allow_hyphen_values = true)]
     penalty: PenaltyName,
-    /// target: the level of f, above its infimum.
-    #[arg(long, value_name = "F", default_value = "1e-4", value_parser = positive, allow_hyphen_values = true)]
-    target: f64,
-    /// guarded, carried, target: initial training steps without the penalty.
-    #[arg(long, value_name = "N", default_value = "150", value_parser = super::arguments::count, allow_hyphen_values = true)]
-    warm_up: usize,
+    /// target: the level of f, above its infimum. [default: 1e-4]
+    #[arg(long, value_name = "F", value_parser = positive, allow_hyphen_values = true)]
+    target: Option<f64>,
+    /// guarded, carried, target: initial training steps without the penalty. [default: 150]
+    #[arg(long, value_name = "N", value_parser = super::arguments::count, allow_hyphen_values = true)]
+    warm_up: Option<usize>,
     /// Training steps.
     #[arg(long, value_name = "N", default_value = "500", value_parser = positive_count, allow_hyphen_values = true)]
     steps: usize,
@@ -157,7 +158,7 @@ struct Train {
     /// Seconds between two checkpoints; 0 for one after every step.
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = super::arguments::count, allow_hyphen_values = true)]
     checkpoint_every: usize,
-    /// Continue from FILE.checkpoint if it exists.
+    /// Continue from FILE.checkpoint if it exists. Every option that changes the result must be the same; only --steps may be larger.
     #[arg(long)]
     resume: bool,
     #[command(flatten)]
@@ -165,7 +166,25 @@ struct Train {
 }
 
 impl Train {
+    /// Refuses options that the chosen penalty does not use.
+    fn check(&self) -> Result<(), CommandError> {
+        use PenaltyName::{Literal, None, Target};
+        let refused = |option: &str, penalties: &str| {
+            Err(CommandError::Usage(format!(
+                "{option} is for --penalty {penalties}"
+            )))
+        };
+        match self.penalty {
+            None | Literal(_) if self.warm_up.is_some() => {
+                refused("--warm-up", "guarded, carried or target")
+            }
+            penalty if penalty != Target && self.target.is_some() => refused("--target", "target"),
+            _ => Ok(()),
+        }
+    }
+
     fn plan(&self) -> TrainingPlan {
+        let from = self.warm_up.unwrap_or(150);
         let model = self.model;
         let recipe = Recipe {
             model,
@@ -178,11 +197,11 @@ impl Train {
             penalty: match self.penalty {
                 PenaltyName::None => Penalty::None,
                 PenaltyName::Literal(weight) => Penalty::Literal { weight },
-                PenaltyName::Guarded => Penalty::Guarded { from: self.warm_up },
-                PenaltyName::Carried => Penalty::Carried { from: self.warm_up },
+                PenaltyName::Guarded => Penalty::Guarded { from },
+                PenaltyName::Carried => Penalty::Carried { from },
                 PenaltyName::Target => Penalty::Target {
-                    level: self.target,
-                    from: self.warm_up,
+                    level: self.target.unwrap_or(1e-4),
+                    from,
                 },
             },
             family: self.problem.family(),
@@ -202,40 +221,38 @@ impl Train {
 }
 
 fn train(args: &Train) -> Result<(), CommandError> {
+    args.check()?;
     parallel::with(args.general.parallel.threads(), || train_here(args))
         .map_err(CommandError::Usage)?
 }
 
-/// Refuses what there is no memory for.
-fn must_fit(what: &str, bytes: f64) -> Result<(), CommandError> {
-    machine::must_fit(
-        what,
-        bytes,
-        "take smaller or fewer problems, or fewer steps",
-    )
-    .map_err(CommandError::Usage)
-}
-
 fn train_here(args: &Train) -> Result<(), CommandError> {
     let plan = args.plan();
-    must_fit(
-        "this training",
-        plan.recipe.bytes(args.general.parallel.threads()),
-    )?;
+    let footprint = plan.recipe.footprint(args.general.parallel.threads());
+    footprint.check().map_err(CommandError::Usage)?;
     let refused = |error| refusal(args, &plan, error);
     let files = TrainingFiles::new(&args.out).map_err(refused)?;
-    files.check(args.resume).map_err(refused)?;
     let started = Instant::now();
     let from = args
         .from
         .as_ref()
         .map(|name| start(name, plan.recipe.model));
     let from = from.transpose()?;
+    let progress = args.general.speech.interruptible()?;
+    let preparing = progress.phase("preparing the training");
     let mut training = ResumableTraining::open(plan, files.clone(), from.as_deref(), args.resume)
         .map_err(refused)?;
-    let progress = args.general.speech.interruptible()?;
+    drop(preparing);
     let period = Duration::from_secs(args.checkpoint_every as u64);
-    training.run(period, &progress).map_err(refused)?;
+    let kept = |bytes: Vec<u8>| {
+        let path = files.checkpoint().to_owned();
+        // There is nobody left to hear of a full disk.
+        terminal::rescue(move || drop(write_file(&path, &bytes)));
+    };
+    let ended = training.run_keeping(period, &progress, kept);
+    // The files are written, or as they were.
+    terminal::rescue(|| {});
+    ended.map_err(refused)?;
     let session = training.session();
     let (weights, log) = (files.weights(), files.log());
     let best = session.best();
@@ -287,11 +304,16 @@ struct Summary {
 
 /// The failure of a training, in terms of the arguments.
 fn refusal(args: &Train, plan: &TrainingPlan, error: TrainError) -> CommandError {
-    let checkpoint = args.out.with_extension("checkpoint");
+    let files = TrainingFiles::new(&args.out);
+    let checkpoint = files.as_ref().map_or(&*args.out, TrainingFiles::checkpoint);
     let checkpoint = checkpoint.display();
     match error {
         TrainError::SameName => CommandError::Usage(format!(
-            "--out must not end in .csv or .checkpoint, as the log and the checkpoint do, got '{}'",
+            "--out must not end in .csv, .checkpoint or .lock, as the other files do, got '{}'",
+            args.out.display()
+        )),
+        TrainError::InUse => CommandError::NoAnswer(format!(
+            "another training writes to --out '{}'; wait for its end, or choose another --out",
             args.out.display()
         )),
         TrainError::NotWritable(sentence) => CommandError::Usage(sentence),
@@ -302,8 +324,8 @@ fn refusal(args: &Train, plan: &TrainingPlan, error: TrainError) -> CommandError
             "the checkpoint '{checkpoint}' belongs to a training that did not begin from --from {}; leave it out, or choose another --out",
             args.from.as_deref().unwrap_or_default()
         )),
-        TrainError::CheckpointUnreadable(kind) => CommandError::NoAnswer(format!(
-            "the checkpoint '{checkpoint}' cannot be read: {kind}; start without --resume"
+        TrainError::CheckpointUnreadable(why) => CommandError::NoAnswer(format!(
+            "the checkpoint '{checkpoint}' cannot be read: {why}; start without --resume"
         )),
         TrainError::CheckpointRefused(reason) => {
             CommandError::NoAnswer(format!("the checkpoint '{checkpoint}' {reason}"))
@@ -379,10 +401,12 @@ fn test(args: &Test) -> Result<(), CommandError> {
     let evaluation = Evaluation::new(args.problem.family(), args.problems, args.steps);
     let progress = args.speech.interruptible()?;
     let work = || {
-        must_fit("this test", evaluation.bytes(args.parallel.threads()))?;
+        let footprint = evaluation.footprint(args.parallel.threads());
+        footprint.check().map_err(CommandError::Usage)?;
         let classics = if args.learned_only {
             Vec::new()
         } else {
+            let _tuning = progress.phase("tuning Adam");
             evaluation.classics().to_vec()
         };
         let task = progress.task("testing", classics.len() + networks.len());
@@ -454,9 +478,16 @@ fn measure(args: &Measure) -> Result<(), CommandError> {
         rate: 1e-3,
         ..Recipe::paper(args.model)
     };
+    let progress = args.speech.interruptible()?;
     let work = || {
-        must_fit("this training step", recipe.bytes(args.parallel.threads()))?;
-        bench(recipe, args.repeat).map_err(|error| CommandError::NoAnswer(error.to_string()))
+        let footprint = recipe.footprint(args.parallel.threads()).with(
+            "the times",
+            [size_of::<f64>() as f64, args.repeat as f64],
+            "lower --repeat",
+        );
+        footprint.check().map_err(CommandError::Usage)?;
+        bench(recipe, args.repeat, &progress)
+            .map_err(|error| CommandError::NoAnswer(error.to_string()))
     };
     let result = parallel::with(args.parallel.threads(), work).map_err(CommandError::Usage)??;
     output::print(args.speech.json, &result, |to| {

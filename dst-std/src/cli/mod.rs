@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand.
 //!
-//! Exit codes: 0: success, 1: no result, 2: usage error, 130: interrupted. Errors are one sentence on standard error.
+//! Exit codes: 0: success, 1: no result, 2: usage error, 130: interrupted. Errors are one sentence on standard error. A command that is
+//! asked to end, by Ctrl-C or a request to terminate, has ended within two seconds.
 
 mod arguments;
 mod checkpoints;
@@ -10,6 +11,7 @@ mod illustrate;
 mod l2o;
 mod ola;
 mod output;
+mod printable;
 mod qp;
 mod reproduce;
 mod terminal;
@@ -108,6 +110,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
+    // Before anything is read: every command answers a signal wherever it is.
+    if let Err(sentence) = terminal::interrupt() {
+        complain(&sentence);
+        return ExitCode::FAILURE;
+    }
     let result = match cli.command {
         Command::Checkpoints(args) => checkpoints::run(&args),
         Command::Control(args) => control::run(&args),
@@ -153,6 +160,11 @@ fn refuse(error: &clap::Error) -> ExitCode {
 }
 
 fn complain(message: &dyn fmt::Display) {
+    let message = message.to_string();
     // If standard error is closed as well, only the exit code is left.
-    let _ = writeln!(std::io::stderr(), "error: {message}");
+    let _ = writeln!(
+        std::io::stderr(),
+        "error: {}",
+        printable::printable(&message)
+    );
 }

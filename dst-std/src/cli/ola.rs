@@ -14,7 +14,8 @@ use crate::experiments::Context;
 use crate::experiments::ola::{self, OlaConfig};
 use crate::files::{try_to_write, write_file};
 use crate::ola::{
-    Algorithm, Limits, OlaComparison, OlaRun, STRONG_CONVEXITY, Setting, SvmProblem, ola_parameters,
+    Algorithm, Limits, OlaComparison, OlaRun, STRONG_CONVEXITY, Setting, SvmProblem, Workload,
+    ola_parameters,
 };
 use crate::parallel;
 use crate::report::{OutDir, Section};
@@ -35,7 +36,7 @@ Examples:
   dst ola --data my.libsvm --method n-ola --alpha0 1/L --save-weights w.txt
 
 Data: a file in LIBSVM format, or the name of one in the folder DST_DATA; without a file, a1a, a2a, a3a and w3a are
-synthetic sets of the same shape. Starting point: --x0, or x0_NAME.txt beside the file, or random of length 1.
+synthetic sets of the same shape. Starting point: --x0, or x0_NAME.txt beside the file, or random of length 1 by --seed.
 
 Adam-OLA is the paper's Algorithm 2, unchanged. It can diverge: alpha - eta*S overshoots where f hardly falls.
 --guard log (G-OLA) changes ln alpha by a clipped sensitivity and keeps the best point. n-ola sets the sensitivities to
@@ -57,11 +58,11 @@ pub(super) struct Args {
     /// Initial learning rate: a number or 1/L. [default: 0.01; gd, hb, nag, nag-sc: 1/L]
     #[arg(long, value_name = "A", value_parser = rate, allow_hyphen_values = true)]
     alpha0: Option<Rate>,
-    /// adam-ola: the adaptation rate; not used by --guard log. [default: the paper's for this data set, else 0.01]
+    /// adam-ola with --guard none: the adaptation rate. [default: the paper's for this data set, else 0.01]
     #[arg(long, value_name = "E", value_parser = not_negative, allow_hyphen_values = true)]
     eta: Option<f64>,
-    /// adam-ola: the decrease of f that triggers an adaptation; not used by --guard log. [default: the paper's for this data
-    /// set, else 1e-5]
+    /// adam-ola with --guard none: the decrease of f that triggers an adaptation. [default: the paper's for this data set, else
+    /// 1e-5]
     #[arg(long, value_name = "D", value_parser = not_negative, allow_hyphen_values = true)]
     descent: Option<f64>,
     /// adam-ola: `none` is the paper's algorithm, `log` is G-OLA. [default: none]
@@ -152,9 +153,11 @@ impl Args {
             ("--window", self.window.is_some()),
             ("--momentum", self.momentum.is_some()),
             ("--rate", self.rate.is_some()),
+            ("--threads", self.general.parallel.given()),
         ];
         let Some(name) = self.method else {
-            return match given.iter().find(|(_, given)| *given) {
+            let mut given = given.iter().filter(|(option, _)| *option != "--threads");
+            return match given.find(|(_, given)| *given) {
                 Some((option, _)) => {
                     refuse(format!("{option} is for one run; say which with --method"))
                 }
@@ -165,8 +168,8 @@ impl Args {
         let given = given.into_iter().skip(3);
         for (option, given) in given.chain([("--out", self.out.is_some())]) {
             let taken = match option {
-                // One run writes no files.
-                "--out" => false,
+                // One run writes no files, on one thread.
+                "--out" | "--threads" => false,
                 "--momentum" => name == AlgorithmName::Hb,
                 "--rate" => name == AlgorithmName::AdamHd,
                 _ => name == AlgorithmName::AdamOla,
@@ -178,6 +181,12 @@ impl Args {
         if self.guard == Some(Guard::Log) && self.window.is_some() {
             return refuse(
                 "--window goes with --guard none: the guarded sensitivity is that of one step"
+                    .to_owned(),
+            );
+        }
+        if self.guard == Some(Guard::Log) && (self.eta.is_some() || self.descent.is_some()) {
+            return refuse(
+                "--eta and --descent go with --guard none: the guarded rule has no such numbers"
                     .to_owned(),
             );
         }
@@ -246,14 +255,31 @@ struct Single {
 
 fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
     let data = args.data.as_deref().unwrap_or("a1a");
-    let mut problem = SvmProblem::load(data, args.reg, args.general.seeded.seed)?;
+    let progress = args.general.speech.interruptible()?;
+    let loading = progress.phase(format!("loading {data}"));
+    let work = Workload {
+        runs: 1,
+        slots: args.window.map_or(0, |window| {
+            let (eta, descent) = (0.0, 0.0);
+            Algorithm::WindowOla {
+                eta,
+                descent,
+                window,
+            }
+            .slots()
+        }),
+        threads: 1,
+    };
+    let mut problem = SvmProblem::load(data, args.reg, args.general.seeded.seed, work)?;
     if let Some(path) = &args.x0 {
         problem = problem.starting_from(path)?;
     }
     if let Some(path) = &args.save_weights {
         try_to_write(path).map_err(CommandError::NoAnswer)?;
     }
+    drop(loading);
     let setting = args.setting(name, &problem);
+    let running = progress.phase(format!("running {}", name.name()));
     let start = Instant::now();
     let run = problem
         .run(setting, args.limits())
@@ -269,6 +295,7 @@ fn one(args: &Args, name: AlgorithmName) -> Result<(), CommandError> {
             error => CommandError::NoAnswer(error.to_string()),
         })?;
     let seconds = start.elapsed().as_secs_f64();
+    drop(running);
     if let Some(path) = &args.save_weights {
         save(path, &run.weights)?;
     }
@@ -345,7 +372,9 @@ fn compare(args: &Args) -> Result<(), CommandError> {
     if let Some(data) = &args.data {
         config.datasets = vec![data.clone()];
     }
-    let problems = ola::problems(&config)?;
+    let loading = progress.phase("loading data");
+    let problems = ola::problems(&config, args.general.parallel.threads())?;
+    drop(loading);
     let out = args.out.as_deref().unwrap_or(Path::new("report"));
     let out = OutDir::create(out).map_err(CommandError::NoAnswer)?;
     let context = Context {

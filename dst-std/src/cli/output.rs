@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::CommandError;
+use super::printable::{Form, Printable};
 use crate::report::Claim;
 
 /// Prints a result as one JSON object or as text.
@@ -14,7 +15,10 @@ pub(super) fn print<T: Serialize>(
     value: &T,
     human: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), CommandError> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = Printable {
+        to: io::BufWriter::new(io::stdout().lock()),
+        form: if json { Form::Json } else { Form::Lines },
+    };
     let written = if json {
         serde_json::to_writer_pretty(&mut out, value)
             .map_err(io::Error::from)

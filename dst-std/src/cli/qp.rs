@@ -84,8 +84,10 @@ fn share(text: &str) -> Result<f64, String> {
 
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let Sub::Tune(args) = &args.command;
-    let program = ParametricProgram::read(&args.problem).map_err(CommandError::NoAnswer)?;
     let progress = args.general.speech.interruptible()?;
+    let reading = progress.phase("reading the problem");
+    let program = ParametricProgram::read(&args.problem).map_err(CommandError::NoAnswer)?;
+    drop(reading);
     let name = args
         .problem
         .file_stem()
@@ -102,6 +104,12 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         quick: args.quick,
         seed: args.general.seeded.seed,
     };
+    if let Some(out) = &args.out {
+        // The longest of the names.
+        let longest = format!("{name}_certificate.json");
+        OutDir::check(out, &longest).map_err(CommandError::NoAnswer)?;
+    }
+    let whole = progress.phase(format!("tuning {name}"));
     let tuned = parallel::with(args.general.parallel.threads(), || {
         tune_program(&program, &name, &options, &progress)
     })
@@ -112,6 +120,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         }
         other => other,
     })?;
+    drop(whole);
     let mut written = Vec::new();
     if let Some(out) = &args.out {
         let out = OutDir::create(out).map_err(CommandError::NoAnswer)?;

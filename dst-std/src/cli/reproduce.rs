@@ -7,13 +7,14 @@ use std::any::Any;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde::Serialize;
 
 use super::arguments::one_of;
 use super::common::{Files, General, Speech};
-use super::{CommandError, complain, output};
+use super::{CommandError, complain, output, printable, terminal};
 use crate::experiments::{self, ALL, Context, Experiment};
 use crate::machine;
 use crate::parallel;
@@ -76,6 +77,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let progress = args.general.speech.interruptible()?;
     // Before the work: a directory that cannot be written should not cost an hour.
     let out = OutDir::create(&args.files.out).map_err(CommandError::NoAnswer)?;
+    let out = Arc::new(out);
     let Speech { json, quiet } = args.general.speech;
     let context = Context {
         quick: args.quick,
@@ -95,6 +97,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
                 // A closed output does not stop the work: the results are in the files.
                 context.progress.suspend(|| {
                     let mut to = io::stdout();
+                    let line = printable::printable(line);
                     let _ = writeln!(to, "{line}").and_then(|()| to.flush());
                 });
             }
@@ -131,7 +134,7 @@ fn opening(experiments: usize, context: &Context) -> String {
 fn carry_out(
     chosen: &[Experiment],
     context: &Context,
-    out: &OutDir,
+    out: &Arc<OutDir>,
     say: impl Fn(&str),
 ) -> Result<Summary, CommandError> {
     let size = if context.quick { "quick" } else { "full" };
@@ -152,6 +155,7 @@ fn carry_out(
     for (name, value) in machine::facts(context.threads) {
         page.fact(name, value);
     }
+    keep_if_ended(&mut page, out);
     let mut outcomes: Vec<Outcome> = Vec::new();
     for (i, experiment) in chosen.iter().enumerate() {
         if context.interrupted() {
@@ -196,6 +200,7 @@ fn carry_out(
             (false, false) => Stage::Running,
         });
         write_page(&page, out)?;
+        keep_if_ended(&mut page, out);
     }
     // An interrupt after the last experiment cut nothing short.
     let interrupted = outcomes.len() < chosen.len() || outcomes.iter().any(|o| o.interrupted);
@@ -205,6 +210,7 @@ fn carry_out(
         Stage::Complete
     });
     let page = write_page(&page, out)?;
+    terminal::rescue(|| {});
     Ok(Summary {
         page,
         quick: context.quick,
@@ -218,6 +224,7 @@ fn carry_out(
 
 /// Runs an experiment; a panic is a failure like any other.
 fn guarded(experiment: &Experiment, context: &Context) -> Result<Section, experiments::Failure> {
+    let _whole = context.progress.phase(experiment.name);
     catch_unwind(AssertUnwindSafe(|| (experiment.run)(context))).unwrap_or_else(|payload| {
         Err(experiments::Failure::NoAnswer(format!(
             "a fault of this program: {}",
@@ -242,6 +249,16 @@ fn write_files(section: &Section, out: &OutDir) -> Result<(), CommandError> {
         out.write(&name, &content).map_err(CommandError::NoAnswer)?;
     }
     Ok(())
+}
+
+/// Writes the page with what is finished now if the process is ended in the middle of the next experiment.
+fn keep_if_ended(page: &mut Page, out: &Arc<OutDir>) {
+    page.stage(Stage::Interrupted);
+    let (html, out) = (page.to_html(), out.clone());
+    terminal::rescue(move || {
+        // There is nobody left to hear of a full disk.
+        let _ = out.write("index.html", &html);
+    });
 }
 
 fn write_page(page: &Page, out: &OutDir) -> Result<PathBuf, CommandError> {

@@ -44,7 +44,7 @@ Examples:
   dst tune --problem rosenbrock --dim 50 --method nesterov --max-steps 20000
   dst tune --problem logistic --method preconditioned --json
 
-Ctrl-C keeps the best so far; a second Ctrl-C ends at once.")]
+Ctrl-C keeps the best so far if it can be evaluated within a second; a second Ctrl-C ends at once.")]
 pub(super) struct Args {
     /// quadratic, logistic, svm or rosenbrock; svm if there is --data, else quadratic.
     #[arg(long, value_name = "P", value_parser = named::<ProblemKind>)]
@@ -117,7 +117,20 @@ fn momentum(text: &str) -> Result<f64, String> {
     }
 }
 
-fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
+fn not_for_data(kind: ProblemKind) -> CommandError {
+    CommandError::Usage(format!(
+        "--data is for the problems logistic and svm, not for {}",
+        kind.name()
+    ))
+}
+
+/// Makes the problem. What does not fit into memory is refused before.
+fn problem(args: &Args, config: &TuningConfig) -> Result<TuningProblem, CommandError> {
+    let threads = args.parallel.threads();
+    let must_fit = |dim: usize| {
+        let footprint = config.footprint(dim, threads);
+        footprint.check().map_err(CommandError::NoAnswer)
+    };
     let default = if args.data.is_some() {
         ProblemKind::Svm
     } else {
@@ -137,20 +150,24 @@ fn problem(args: &Args) -> Result<TuningProblem, CommandError> {
                 kind.name()
             )));
         }
+        if args.data.is_some() {
+            return Err(not_for_data(kind));
+        }
+        must_fit(dim)?;
         return TuningProblem::of_size(kind, dim, args.seeded.seed).map_err(CommandError::NoAnswer);
     }
     let Some(data) = &args.data else {
+        // Their sizes are small.
+        must_fit(0)?;
         return TuningProblem::built_in(kind, args.reg, args.seeded.seed)
             .map_err(CommandError::NoAnswer);
     };
     if !kind.wants_data() {
-        return Err(CommandError::Usage(format!(
-            "--data is for the problems logistic and svm, not for {}",
-            kind.name()
-        )));
+        return Err(not_for_data(kind));
     }
     let set = load(data, data_folder().as_deref())
         .map_err(|reason| CommandError::NoAnswer(format!("--data: {reason}")))?;
+    must_fit(set.examples.rows.columns().saturating_add(1))?;
     let name = if set.synthetic {
         format!("{}-synthetic", set.name)
     } else {
@@ -186,8 +203,24 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
             short(args.tolerance)
         )));
     }
-    let problem = problem(args)?;
-    let theta = match &args.from {
+    let mut config = TuningConfig {
+        criterion: args.criterion,
+        tolerance: args.tolerance,
+        max_steps: args.max_steps,
+        starts: args.starts,
+        held_out: args.held_out,
+        rounds: args.rounds,
+        absolute: args.absolute,
+        seed: args.seeded.seed,
+        alpha: args.alpha,
+        beta: args.beta,
+        ..TuningConfig::new(args.method)
+    };
+    let progress = args.speech.interruptible()?;
+    let loading = progress.phase("making the problem");
+    let problem = problem(args, &config)?;
+    drop(loading);
+    config.theta = match &args.from {
         Some(path) => {
             let saved = SavedTheta::read(path).map_err(CommandError::NoAnswer)?;
             let fitting = saved.fitting(args.method, problem.objective.dim());
@@ -199,27 +232,16 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     if let Some(path) = &args.save {
         try_to_write(path).map_err(CommandError::NoAnswer)?;
     }
-    let progress = args.speech.interruptible()?;
-    let out = OutDir::create(&args.files.out).map_err(CommandError::NoAnswer)?;
-    let config = TuningConfig {
-        criterion: args.criterion,
-        tolerance: args.tolerance,
-        max_steps: args.max_steps,
-        starts: args.starts,
-        held_out: args.held_out,
-        rounds: args.rounds,
-        absolute: args.absolute,
-        seed: args.seeded.seed,
-        alpha: args.alpha,
-        beta: args.beta,
-        theta,
-        ..TuningConfig::new(args.method)
-    };
+    // The figure has a name of its own: others may write to the same directory.
+    let out = OutDir::shared(&args.files.out).map_err(CommandError::NoAnswer)?;
+    let name = format!("tune-{}-{}.svg", problem.name, args.method.name());
+    out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
+    let whole = progress.phase(format!("tuning {}", args.method.name()));
     let outcome = parallel::with(args.parallel.threads(), || {
         tune(&config, &problem, &progress)
     })
     .map_err(CommandError::NoAnswer)??;
-    let name = format!("tune-{}-{}.svg", outcome.problem, outcome.method);
+    drop(whole);
     let plot = out
         .write(&name, &picture(&outcome))
         .map_err(CommandError::NoAnswer)?;

@@ -17,6 +17,7 @@ use crate::format::short;
 use crate::machine;
 use crate::ode::OdeError;
 use crate::parallel;
+use crate::progress::Progress;
 use crate::validation::{
     Answer, Basis, GradientRun, InstanceSpec, IntegratorName, Slots, TRUTH_RTOL, USUAL_RTOL, norm,
     relative_error, truth,
@@ -62,9 +63,9 @@ pub(super) struct Args {
     /// Give up after this many steps.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS, value_parser = positive_count, allow_hyphen_values = true)]
     max_steps: usize,
-    /// Relative tolerance of the adaptive solver.
-    #[arg(long, value_name = "R", default_value_t = TRUTH_RTOL, value_parser = tolerance, allow_hyphen_values = true)]
-    rtol: f64,
+    /// Relative tolerance of the adaptive solver. [default: 1e-11]
+    #[arg(long, value_name = "R", value_parser = tolerance, allow_hyphen_values = true)]
+    rtol: Option<f64>,
     /// Leave out the adaptive solver.
     #[arg(long)]
     no_truth: bool,
@@ -139,6 +140,16 @@ struct Report {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {
+    if args.no_truth && args.rtol.is_some() {
+        return Err(CommandError::Usage(
+            "--rtol is for the adaptive solver, which --no-truth leaves out".to_owned(),
+        ));
+    }
+    if args.dense && args.basis == Basis::Haar {
+        return Err(CommandError::Usage(
+            "--dense is for an hhM basis; that of haar is always dense".to_owned(),
+        ));
+    }
     let refused =
         |reason| CommandError::NoAnswer(format!("--gradient-out {reason}; choose another file"));
     if let Some(path) = &args.gradient_out {
@@ -146,9 +157,13 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         try_to_write(path).map_err(refused)?;
     }
     let count = args.general.parallel.threads();
-    let (report, answer) = parallel::with(count, || compute(args, count))
+    let progress = args.general.speech.interruptible()?;
+    let (report, answer) = parallel::with(count, || compute(args, count, &progress))
         .map_err(CommandError::NoAnswer)?
-        .map_err(CommandError::NoAnswer)?;
+        .map_err(|reason| match progress.interrupted() {
+            true => CommandError::Interrupted("interrupted".to_owned()),
+            false => CommandError::NoAnswer(reason),
+        })?;
     if let Some(path) = &args.gradient_out {
         let mut text = String::with_capacity(26 * answer.theta.len());
         for value in &answer.theta {
@@ -165,7 +180,8 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     })
 }
 
-fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
+fn compute(args: &Args, threads: usize, progress: &Progress) -> Result<(Report, Answer), String> {
+    let rtol = args.rtol.unwrap_or(TRUTH_RTOL);
     let problem = InstanceSpec {
         dim: args.dim,
         basis: args.basis,
@@ -180,12 +196,15 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
         slots: args.slots,
         max_steps: args.max_steps,
     };
-    let progress = args.general.speech.progress();
+    let making = progress.phase("making the problem");
     let instance = problem.build()?;
-    let mut prepared = run.prepare(&instance, &progress)?;
+    drop(making);
+    let mut prepared = run.prepare(&instance, progress)?;
+    let first = progress.phase("the first gradient");
     let started = Instant::now();
     let answer = (prepared.repeat)()?;
     let once = started.elapsed().as_secs_f64();
+    drop(first);
     let repetitions = ((1.0 / once) as usize).clamp(3, 51);
     let task = progress.task("repeating the gradient", repetitions);
     let mut seconds = Vec::with_capacity(repetitions);
@@ -203,8 +222,9 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
     let truth = if args.no_truth {
         None
     } else {
+        let _solving = progress.phase("the adaptive solver");
         let slots = slots_of_truth(args.slots, args.dim, machine::available_memory());
-        let solved = truth(&instance, args.eps, (args.rtol, USUAL_RTOL), slots);
+        let solved = truth(&instance, args.eps, (rtol, USUAL_RTOL), slots);
         Some(solved.map_err(|error| match error {
             OdeError::NotReached { steps, .. } => format!(
                 "the adaptive solver did not reach eps = {:?} within {steps} steps; raise --eps or leave it out with --no-truth",
@@ -212,7 +232,7 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
             ),
             OdeError::StepTooSmall { .. } => format!(
                 "the adaptive solver cannot meet rtol = {:?}; raise --rtol",
-                args.rtol
+                rtol
             ),
             other => format!("the adaptive solver: {other}"),
         })?)
@@ -248,13 +268,13 @@ fn compute(args: &Args, threads: usize) -> Result<(Report, Answer), String> {
 /// The adaptive solver finds out how many steps it takes as it goes: all of its states, but no more than fill half of what is free.
 /// The bits of its gradient do not depend on it.
 fn slots_of_truth(asked: Slots, dim: usize, free: Option<u64>) -> usize {
-    match (asked, free) {
-        (Slots::Number(count), _) => count,
-        (Slots::All, None) => usize::MAX,
-        (Slots::All, Some(free)) => {
-            let states = free / 2 / (8 * dim as u64).max(1);
-            usize::try_from(states).unwrap_or(usize::MAX).max(1)
-        }
+    let room = free.map_or(usize::MAX, |free| {
+        let states = free / 2 / (dim as u64).saturating_mul(8).max(1);
+        usize::try_from(states).unwrap_or(usize::MAX).max(1)
+    });
+    match asked {
+        Slots::Number(count) => count.min(room),
+        Slots::All => room,
     }
 }
 
@@ -341,6 +361,7 @@ mod tests {
         assert_eq!(slots_of_truth(Slots::All, 1 << 20, free), 64);
         assert_eq!(slots_of_truth(Slots::All, 1 << 30, free), 1);
         assert_eq!(slots_of_truth(Slots::All, 100, None), usize::MAX);
-        assert_eq!(slots_of_truth(Slots::Number(7), 1 << 30, free), 7);
+        assert_eq!(slots_of_truth(Slots::Number(7), 1 << 20, free), 7);
+        assert_eq!(slots_of_truth(Slots::Number(usize::MAX), 1 << 20, free), 64);
     }
 }

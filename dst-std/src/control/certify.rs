@@ -15,6 +15,7 @@ use super::simulate::{RunResult, Runs, TickResult, TickStatistics, warm_loops};
 use super::streams::Stream;
 use crate::Failure;
 use crate::family::certificate::{bound, runs_needed};
+use crate::machine::Footprint;
 
 /// Attempts before the bound that was reached is reported.
 const ATTEMPTS: usize = 5;
@@ -107,6 +108,27 @@ pub(super) const LIMITS: [&str; 3] = [
     "runs of more ticks than those simulated, and bounds that are changed at run time",
 ];
 
+/// The memory of a certificate: all ticks are kept until they are counted.
+fn footprint(runs: usize, ticks: usize) -> Footprint {
+    // The ticks, and their counts to be sorted.
+    let tick = size_of::<TickResult>() + 4 * size_of::<f64>();
+    Footprint::of("a certificate").with(
+        format!("{runs} runs of {ticks} ticks"),
+        [runs as f64, ticks as f64, tick as f64],
+        "raise --late, or lower --confidence or --ticks",
+    )
+}
+
+impl Requirement {
+    /// Refuses a certificate that takes more memory than there is. The error is one sentence.
+    pub(super) fn must_fit(&self, ticks: usize) -> Result<(), Failure> {
+        let first = 0.5 * (1.0 + self.confidence);
+        let runs = runs_needed(self.late, first).filter(|_| !self.quick);
+        let footprint = footprint(runs.unwrap_or(QUICK_RUNS), ticks);
+        footprint.check().map_err(Failure::NoAnswer)
+    }
+}
+
 impl Bench<'_> {
     /// Certifies a controller, from this budget on. The device may gain memory with the budget.
     pub fn certify(
@@ -185,6 +207,9 @@ impl Bench<'_> {
             ticks: self.ticks,
             budget,
         };
+        footprint(runs, self.ticks)
+            .check()
+            .map_err(Failure::NoAnswer)?;
         let results = warm_loops(self.scenario, device, plan, &task, self.progress)?;
         let is_late =
             |run: &RunResult| run.len() < self.ticks || run.iter().any(|t| !t.is_solved());

@@ -103,6 +103,12 @@ pub fn export(
     request: &Request,
     progress: &Progress,
 ) -> Result<Exported, Failure> {
+    let required = Requirement {
+        late: request.late,
+        confidence: request.confidence,
+        quick: request.quick,
+    };
+    required.must_fit(request.ticks)?;
     let (sizes, rounds) = sizes(request.quick);
     let bench = Bench {
         scenario,
@@ -159,11 +165,6 @@ pub fn export(
     };
     let worst = worst.max(winner.score.largest());
     let budget = worst + worst / BUDGET_PART + BUDGET_SPARE;
-    let required = Requirement {
-        late: request.late,
-        confidence: request.confidence,
-        quick: request.quick,
-    };
     let certificate = bench.certify(&mut winner.device, budget, request.accuracy, required)?;
     let subject = Subject {
         bench: &bench,

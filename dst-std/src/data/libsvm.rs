@@ -23,7 +23,9 @@ use std::path::Path;
 
 use super::number::decimal;
 use super::source::{Source, TOKEN};
+use crate::files::reason;
 use crate::linalg::sparse::Csr;
+use crate::machine::Footprint;
 
 /// A data set: one row of features and one label per example.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,6 +46,13 @@ pub enum ReadError {
         name: String,
         /// The message of the system.
         error: io::Error,
+    },
+    /// There is not enough memory for the data.
+    Memory {
+        /// The file.
+        name: String,
+        /// Sizes and remedy; one sentence.
+        sentence: String,
     },
     /// The text is not LIBSVM format.
     Syntax {
@@ -92,7 +101,8 @@ pub enum Fault {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io { name, error } => write!(f, "{name}: {error}"),
+            Self::Io { name, error } => write!(f, "{name}: {}", reason(error)),
+            Self::Memory { name, sentence } => write!(f, "{name}: {sentence}"),
             Self::Syntax {
                 name,
                 line,
@@ -126,6 +136,9 @@ impl fmt::Display for Fault {
         }
     }
 }
+
+/// Entries, or examples, between two looks at the memory that is left.
+const PORTION: usize = 1 << 20;
 
 /// Reads a file; errors carry its name without the folders.
 pub fn read_libsvm_file(path: &Path) -> Result<Examples, ReadError> {
@@ -182,7 +195,36 @@ impl<R: Read> Parser<'_, R> {
         };
         self.examples.labels.push(label);
         self.examples.rows.finish_row();
+        if self.examples.labels.len().is_multiple_of(PORTION) {
+            self.must_fit()?;
+        }
         Ok(more)
+    }
+
+    /// Refuses to go on where there is no memory for as much again: a pipe may have no end.
+    #[cold]
+    fn must_fit(&self) -> Result<(), ReadError> {
+        let (rows, entries) = (self.examples.labels.len(), self.examples.rows.nonzeros());
+        // A list that grows is there twice, the new one being twice as long.
+        const GROWTH: f64 = 3.0;
+        let entry = (size_of::<u32>() + size_of::<f64>()) as f64;
+        let row = (size_of::<usize>() + size_of::<f64>()) as f64;
+        Footprint::of("reading on")
+            .with(
+                format!("{entries} entries"),
+                [GROWTH, entry, entries as f64],
+                "take fewer examples",
+            )
+            .with(
+                format!("{rows} examples"),
+                [GROWTH, row, rows as f64],
+                "take fewer examples",
+            )
+            .check()
+            .map_err(|sentence| ReadError::Memory {
+                name: self.name.to_owned(),
+                sentence,
+            })
     }
 
     /// Goes over blanks and a comment, to a word or past the end of the line.
@@ -295,6 +337,9 @@ impl<R: Read> Parser<'_, R> {
         if let Err(order) = self.examples.rows.push(column, value) {
             let previous = order.previous + 1;
             return Err(self.fault(0, Fault::Order { index, previous }));
+        }
+        if self.examples.rows.nonzeros().is_multiple_of(PORTION) {
+            self.must_fit()?;
         }
         self.source.advance(at);
         Ok(())

@@ -1,11 +1,12 @@
 //! Finds a data set by name: a file, a file in the folder of data sets, or a synthetic one of the same shape.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::synthetic::{Shape, synthetic};
 use super::{Examples, read_libsvm_file};
+use crate::files::{read_text_at_most, reason};
+use crate::machine::Footprint;
 
 /// The data sets of the paper, and shapes to stand in for them.
 const KNOWN: [(&str, Shape); 4] = [
@@ -26,6 +27,9 @@ const KNOWN: [(&str, Shape); 4] = [
     ),
     ("w3a", Shape::W3A),
 ];
+
+/// The most bytes of a file with a starting point: forty million numbers.
+const LARGEST_VECTOR: u64 = 1 << 30;
 
 /// Seed of the synthetic stand-ins: they are the same in every run.
 const SEED: u64 = 7001;
@@ -99,8 +103,17 @@ fn from_file(path: &Path) -> Result<DataSet, String> {
 
 /// Reads numbers that stand in lines or between blanks. The error is one sentence.
 pub fn read_vector(path: &Path) -> Result<Vec<f64>, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut numbers = Vec::new();
+    let text = read_text_at_most(path, LARGEST_VECTOR);
+    let text = text.map_err(|error| format!("{}: {}", path.display(), reason(&error)))?;
+    let count = text.split_whitespace().count();
+    Footprint::of(path.display().to_string())
+        .with(
+            format!("{count} numbers"),
+            [size_of::<f64>() as f64, count as f64],
+            "give one number per variable",
+        )
+        .check()?;
+    let mut numbers = Vec::with_capacity(count);
     for (i, line) in text.lines().enumerate() {
         for word in line.split_whitespace() {
             match word.parse::<f64>() {
@@ -121,6 +134,8 @@ pub fn read_vector(path: &Path) -> Result<Vec<f64>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

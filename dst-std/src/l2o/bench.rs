@@ -11,6 +11,7 @@ use super::kernel::HIDDEN;
 use super::training::{Recipe, Trainer};
 use crate::machine::peak_memory;
 use crate::parallel::each;
+use crate::progress::Progress;
 
 /// Measurements of a training step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,7 +50,8 @@ fn operations(model: Architecture) -> f64 {
 }
 
 /// Measures: weights and problems are those of the reference scripts, so that losses can be compared.
-pub fn bench(recipe: Recipe, repeats: usize) -> Result<Bench, Error> {
+pub fn bench(recipe: Recipe, repeats: usize, progress: &Progress) -> Result<Bench, Error> {
+    let task = progress.task("measuring", repeats.saturating_add(1));
     let spread = 1.0 / (HIDDEN as f64).sqrt();
     let theta = recipe.model.initial::<f32>(2001, |_| spread);
     let mut trainer = Trainer::new(recipe, theta);
@@ -57,11 +59,13 @@ pub fn bench(recipe: Recipe, repeats: usize) -> Result<Bench, Error> {
     trainer.draw(0);
     let draw_seconds = start.elapsed().as_secs_f64();
     let first_losses = trainer.step(0)?.losses.clone();
-    let mut seconds = Vec::with_capacity(repeats);
+    task.advance(1);
+    let mut seconds = Vec::new();
     for _ in 0..repeats.max(1) {
         let start = Instant::now();
         trainer.step(0)?;
         seconds.push(start.elapsed().as_secs_f64());
+        task.advance(1);
     }
     seconds.sort_by(f64::total_cmp);
     let (least, most) = (seconds[0], seconds[seconds.len() - 1]);

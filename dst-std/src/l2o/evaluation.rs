@@ -8,6 +8,7 @@ use super::runs::{Classical, Runner, StepSize};
 use super::score::MethodScore;
 use super::session::{TEST, TUNING};
 use super::task::Family;
+use crate::machine::Footprint;
 use crate::parallel::each;
 
 /// The problems of a comparison.
@@ -40,19 +41,25 @@ impl Evaluation {
         }
     }
 
-    /// About the memory that it takes, in bytes. Sizes that no machine has room for can be asked about.
-    pub fn bytes(&self, threads: usize) -> f64 {
-        let [dim, samples, problems, steps] = [
-            self.family.dim,
-            self.family.samples,
-            self.problems,
-            self.steps,
-        ]
-        .map(|n| n as f64);
+    /// About the memory that it takes.
+    pub fn footprint(&self, threads: usize) -> Footprint {
+        const NUMBER: f64 = size_of::<f32>() as f64;
+        let Family { dim, samples, .. } = self.family;
+        let [dim, samples] = [dim, samples].map(|n| n as f64);
         // Problems with more examples than variables are also minimised, in double precision.
         let task = dim * samples * if samples > dim { 3.0 } else { 1.0 };
         let worker = task + 8.0 * optimiser::PER_VARIABLE as f64 * dim;
-        4.0 * (threads as f64 * worker + problems * (steps + 1.0))
+        Footprint::of("this test")
+            .with(
+                "the values of all runs",
+                [NUMBER, self.problems as f64, self.steps as f64 + 1.0],
+                "lower --problems or --steps",
+            )
+            .with(
+                "the problems of the threads",
+                [NUMBER, threads as f64, worker],
+                "lower --dim, --samples or --threads",
+            )
     }
 
     fn score(&self, name: impl Into<String>, values: &[f32]) -> MethodScore {

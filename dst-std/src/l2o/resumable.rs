@@ -1,7 +1,8 @@
 //! A training that may be killed at any moment.
 //!
 //! It keeps three files side by side: the best weights, the log, and a checkpoint with everything that the next step depends on. Each is
-//! written completely or not at all. A training that was killed and opened again ends with the bits of one that was not.
+//! written completely or not at all. A training that was killed and opened again ends with the bits of one that was not. A lock file
+//! beside them, gone at the end, keeps a second training away.
 //!
 //! ```
 //! use std::time::Duration;
@@ -30,13 +31,16 @@
 //! # Ok::<(), TrainError>(())
 //! ```
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::session::{Session, TrainingPlan};
-use crate::files::{try_to_write, write_file};
+use crate::files::{
+    Lock, PROBE, read_at_most, reason, remove_left, resolved, try_to_write, write_file,
+};
 use crate::progress::Progress;
 
 /// Files of a training.
@@ -45,19 +49,25 @@ pub struct TrainingFiles {
     weights: PathBuf,
     log: PathBuf,
     checkpoint: PathBuf,
+    lock: PathBuf,
 }
+
+/// The most bytes of a checkpoint: a log of a million lines, and the weights several times.
+const LARGEST_CHECKPOINT: u64 = 256 << 20;
 
 /// Reason why a training did not end. Messages are one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrainError {
-    /// The weights would have the name of the log or of the checkpoint.
+    /// The weights would have the name of the log, of the checkpoint or of the lock.
     SameName,
+    /// Another training writes to these files.
+    InUse,
     /// A file cannot be written.
     NotWritable(String),
     /// There is a checkpoint, and the training is not to be resumed.
     CheckpointExists,
     /// The checkpoint cannot be read.
-    CheckpointUnreadable(ErrorKind),
+    CheckpointUnreadable(String),
     /// The checkpoint belongs to another training, or is damaged.
     CheckpointRefused(String),
     /// The checkpoint belongs to a training that began from other weights.
@@ -77,12 +87,13 @@ impl fmt::Display for TrainError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SameName => f.write_str(
-                "the weights must not end in .csv or .checkpoint, as the log and the checkpoint do",
+                "the weights must not end in .csv, .checkpoint or .lock, as the other files do",
             ),
+            Self::InUse => f.write_str("another training writes to these files"),
             Self::CheckpointExists => f.write_str(
                 "there is a checkpoint of an earlier training; resume it, or choose another file",
             ),
-            Self::CheckpointUnreadable(kind) => write!(f, "the checkpoint cannot be read: {kind}"),
+            Self::CheckpointUnreadable(why) => write!(f, "the checkpoint cannot be read: {why}"),
             Self::CheckpointRefused(reason) => write!(f, "the checkpoint {reason}"),
             Self::OtherStart => f.write_str(
                 "the checkpoint belongs to a training that did not begin from these weights",
@@ -98,21 +109,48 @@ impl fmt::Display for TrainError {
 impl std::error::Error for TrainError {}
 
 impl TrainingFiles {
-    /// The weights at this path, with the log (.csv) and the checkpoint (.checkpoint) beside them.
+    /// The weights at this path, with the log (.csv) and the checkpoint (.checkpoint) beside them. These are appended to the name,
+    /// without `.safetensors`: a point in a name is part of it.
     pub fn new(weights: impl Into<PathBuf>) -> Result<Self, TrainError> {
         let weights = weights.into();
-        let (log, checkpoint) = (
-            weights.with_extension("csv"),
-            weights.with_extension("checkpoint"),
-        );
-        if weights == log || weights == checkpoint {
+        let is = |kind: &str| {
+            weights
+                .extension()
+                .is_some_and(|e| e.eq_ignore_ascii_case(kind))
+        };
+        if ["csv", "checkpoint", "lock"].into_iter().any(is) {
             return Err(TrainError::SameName);
         }
+        let stem = match is("safetensors") {
+            true => weights.with_extension(""),
+            false => weights.clone(),
+        };
+        let with = |kind: &str| {
+            let mut name = OsString::from(&stem);
+            name.push(kind);
+            PathBuf::from(name)
+        };
         Ok(Self {
+            log: with(".csv"),
+            checkpoint: with(".checkpoint"),
+            lock: with(".lock"),
             weights,
-            log,
-            checkpoint,
         })
+    }
+
+    /// Keeps other trainings away. What a killed one left beside the files is removed.
+    fn lock(&self) -> Result<Lock, TrainError> {
+        let lock = Lock::of_file(&resolved(&self.lock)).map_err(|error| {
+            let (path, reason) = (self.lock.display(), reason(&error));
+            TrainError::NotWritable(format!("'{path}' cannot be written: {reason}"))
+        })?;
+        let lock = lock.ok_or(TrainError::InUse)?;
+        for path in [&self.weights, &self.log, &self.checkpoint] {
+            remove_left(path);
+        }
+        // A check for writing may have been killed, too. One that is under way does not mind.
+        remove_left(&self.weights.with_file_name(PROBE));
+        Ok(lock)
     }
 
     /// Checks that all files can be written, and that no checkpoint would be lost.
@@ -147,6 +185,8 @@ pub struct ResumableTraining {
     session: Session,
     files: TrainingFiles,
     plan: TrainingPlan,
+    /// Held as long as the training.
+    _lock: Lock,
 }
 
 impl ResumableTraining {
@@ -161,6 +201,9 @@ impl ResumableTraining {
         start: Option<&[f32]>,
         resume: bool,
     ) -> Result<Self, TrainError> {
+        files.check(resume)?;
+        let lock = files.lock()?;
+        // A training that has just ended may have left a checkpoint.
         files.check(resume)?;
         let found = if resume {
             resumed(plan, &files.checkpoint)?
@@ -178,6 +221,7 @@ impl ResumableTraining {
             session,
             files,
             plan,
+            _lock: lock,
         })
     }
 
@@ -188,18 +232,36 @@ impl ResumableTraining {
 
     /// Trains to the end, with a checkpoint every `period`, at an interrupt, and at the end.
     pub fn run(&mut self, period: Duration, progress: &Progress) -> Result<(), TrainError> {
+        self.run_keeping(period, progress, |_| {})
+    }
+
+    /// The same. `keep` receives the content of a checkpoint several times a second: a process that has to end in the middle of a
+    /// step has it to write.
+    pub fn run_keeping(
+        &mut self,
+        period: Duration,
+        progress: &Progress,
+        mut keep: impl FnMut(Vec<u8>),
+    ) -> Result<(), TrainError> {
+        /// The time between two of them.
+        const OFTEN: Duration = Duration::from_millis(250);
+        let mut kept: Option<Instant> = None;
         let task = progress.task("training", self.plan.steps);
         task.skip(self.session.done());
         let mut saved = Instant::now();
         while !self.session.is_finished() {
-            if progress.interrupted() {
-                self.save()?;
-                return Err(TrainError::Interrupted {
-                    done: self.session.done(),
-                });
+            if kept.is_none_or(|kept| kept.elapsed() >= OFTEN) {
+                keep(self.session.checkpoint().map_err(TrainError::Save)?);
+                kept = Some(Instant::now());
             }
-            let step = match self.session.step() {
-                Ok(step) => step,
+            let step = match self.session.step_until(progress.interrupt()) {
+                Ok(Some(step)) => step,
+                Ok(None) => {
+                    self.save()?;
+                    return Err(TrainError::Interrupted {
+                        done: self.session.done(),
+                    });
+                }
                 Err(mut sentence) => {
                     // The step has moved the weights before it failed: only a checkpoint before it can be gone on from.
                     let saved = self.session.has_chosen().then(|| self.save_best());
@@ -235,10 +297,10 @@ impl ResumableTraining {
 
 /// The session of a checkpoint, if there is one.
 fn resumed(plan: TrainingPlan, checkpoint: &Path) -> Result<Option<Session>, TrainError> {
-    let bytes = match std::fs::read(checkpoint) {
+    let bytes = match read_at_most(checkpoint, LARGEST_CHECKPOINT) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(TrainError::CheckpointUnreadable(error.kind())),
+        Err(error) => return Err(TrainError::CheckpointUnreadable(reason(&error))),
     };
     Session::resume(plan, &bytes)
         .map(Some)

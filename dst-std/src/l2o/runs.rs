@@ -12,6 +12,7 @@ use crate::adam::Adam;
 use crate::first_order::{gradient_step, nesterov_step};
 use crate::linalg::Real;
 use crate::parallel::each;
+use crate::progress::Interrupt;
 
 /// Runs of a network, with memory for one run per thread.
 pub(super) struct Runner<T> {
@@ -58,8 +59,23 @@ impl<T: Real> Runner<T> {
     /// The values of f along the runs on the first problems of a set, one run behind the other in `values`, each of `steps` + 1
     /// numbers. A run that leaves the numbers is filled up with infinity.
     pub(super) fn learned(&self, theta: &[T], set: u64, values: &mut [T]) {
+        self.learned_unless(theta, set, values, None);
+    }
+
+    /// The same. False if the flag was raised on the way: then values are missing.
+    pub(super) fn learned_unless(
+        &self,
+        theta: &[T],
+        set: u64,
+        values: &mut [T],
+        interrupt: Option<&Interrupt>,
+    ) -> bool {
+        let ended = || interrupt.is_some_and(Interrupt::raised);
         let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(self.steps + 1).collect();
         each(&mut runs, &|index, values| {
+            if ended() {
+                return;
+            }
             let mut worker = self.take();
             worker.task.draw(set, index);
             if self.run(theta, &mut worker, values).is_err() {
@@ -68,6 +84,7 @@ impl<T: Real> Runner<T> {
             }
             self.give(worker);
         });
+        !ended()
     }
 
     /// Takes a free worker, or makes one: there will be as many as threads.

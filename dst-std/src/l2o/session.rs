@@ -10,6 +10,7 @@ use super::runs::Runner;
 use super::training::{Recipe, Trainer};
 use super::weights::{Notes, Trained, bytes_of, file_of, numbers_of, open};
 use crate::adam::Adam;
+use crate::progress::Interrupt;
 
 /// Sets of problems: number `step` of seed s trains, others validate and test. No set serves two purposes.
 const SETS_PER_SEED: u64 = 100_000;
@@ -54,7 +55,7 @@ pub struct Session {
 }
 
 /// Result of a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SessionStep {
     /// Steps done.
     pub step: usize,
@@ -154,18 +155,42 @@ impl Session {
 
     /// One step, and a validation if it is time. On an error (numbers that are not finite) the best weights so far remain.
     pub fn step(&mut self) -> Result<SessionStep, String> {
+        self.step_unless(None).map(Option::unwrap_or_default)
+    }
+
+    /// The same step; `None` if the flag was raised on the way. Then the training is where it was before.
+    pub fn step_until(&mut self, interrupt: &Interrupt) -> Result<Option<SessionStep>, String> {
+        let before = (self.trainer.theta.clone(), self.trainer.adam.clone());
+        let lines = self.log.len();
+        let step = self.step_unless(Some(interrupt))?;
+        if step.is_none() {
+            (self.trainer.theta, self.trainer.adam) = before;
+            self.log.truncate(lines);
+        }
+        Ok(step)
+    }
+
+    fn step_unless(
+        &mut self,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Option<SessionStep>, String> {
         let set = self
             .plan
             .seed
             .wrapping_mul(SETS_PER_SEED)
             .wrapping_add(self.done as u64);
-        self.trainer.draw(set);
-        let report = self.trainer.step(self.done).map_err(|error| {
+        self.trainer.draw_unless(set, interrupt);
+        let whole = self.trainer.step_unless(self.done, interrupt);
+        let whole = whole.map_err(|error| {
             format!(
                 "training step {} has no finite gradient ({error})",
                 self.done + 1
             )
         })?;
+        if !whole {
+            return Ok(None);
+        }
+        let report = self.trainer.report();
         let loss = report.losses.iter().sum();
         let _ = write!(
             self.log,
@@ -177,30 +202,39 @@ impl Session {
             report.flat,
             report.mean_stop
         );
-        self.done += 1;
         let mut validation = f64::NAN;
-        if self.done.is_multiple_of(self.plan.validate_every) || self.is_finished() {
-            validation = self.validate();
+        let done = self.done + 1;
+        if done.is_multiple_of(self.plan.validate_every) || done >= self.plan.steps {
+            let Some(found) = self.validate(interrupt) else {
+                return Ok(None);
+            };
+            validation = found;
             if validation < self.best_validation {
                 self.best_validation = validation;
-                self.best_step = self.done;
+                self.best_step = done;
                 self.best.copy_from_slice(&self.trainer.theta);
             }
             let _ = writeln!(self.log, ",{validation:e}");
         } else {
             self.log.push_str(",\n");
         }
-        Ok(SessionStep {
-            step: self.done,
+        self.done = done;
+        Ok(Some(SessionStep {
+            step: done,
             loss,
             validation,
-        })
+        }))
     }
 
     /// The mean of the loss over the steps of fresh runs.
-    fn validate(&mut self) -> f64 {
-        self.validator
-            .learned(&self.trainer.theta, VALIDATION, &mut self.values);
+    fn validate(&mut self, interrupt: Option<&Interrupt>) -> Option<f64> {
+        let (theta, values) = (&self.trainer.theta, &mut self.values);
+        let whole = self
+            .validator
+            .learned_unless(theta, VALIDATION, values, interrupt);
+        if !whole {
+            return None;
+        }
         let Recipe { loss, .. } = self.plan.recipe;
         let run = self.plan.recipe.horizon() + 1;
         let runs = self.values.chunks_exact(run).zip(&self.least);
@@ -209,7 +243,7 @@ impl Session {
             losses.map(f64::from).sum()
         };
         let sum: f64 = runs.map(of_run).sum();
-        sum / (self.plan.validation_problems * (run - 1)).max(1) as f64
+        Some(sum / (self.plan.validation_problems * (run - 1)).max(1) as f64)
     }
 
     /// The best weights by validation, and how they came about.
@@ -261,6 +295,17 @@ impl Session {
         .into()
     }
 
+    /// These notes, and what else the result depends on.
+    fn identity(&self) -> Notes {
+        let mut notes = self.notes();
+        let numbers = [
+            ("validate_every", self.plan.validate_every),
+            ("validation_problems", self.plan.validation_problems),
+        ];
+        notes.extend(numbers.map(|(key, value)| (key.to_owned(), value.to_string())));
+        notes
+    }
+
     /// Everything that the rest of the training depends on, as the content of a file.
     pub fn checkpoint(&self) -> Result<Vec<u8>, String> {
         let adam = &self.trainer.adam;
@@ -270,7 +315,7 @@ impl Session {
             .zip(vectors)
             .map(|(name, v)| (name.to_owned(), vec![v.len()], bytes_of(v.iter().copied())))
             .collect();
-        let mut notes = self.notes();
+        let mut notes = self.identity();
         let numbers = [
             ("done", self.done.to_string()),
             ("updates", adam.updates.to_string()),
@@ -299,7 +344,7 @@ impl Session {
         if let Some(start) = notes.get(START) {
             session.start.clone_from(start);
         }
-        for (key, value) in session.notes() {
+        for (key, value) in session.identity() {
             let there = notes.get(&key);
             // A guarded training may go on from a plain one that has not reached its first penalty.
             let same = there == Some(&value)

@@ -8,7 +8,7 @@
 
 use std::sync::Mutex;
 
-use dst_core::{Error, HeapMemory, Map, Reading, Seeds, System};
+use dst_core::{Error, HeapMemory, Map, Progress, Reading, Seeds, Status, System};
 
 use super::architecture::Architecture;
 use super::loss::Loss;
@@ -18,7 +18,9 @@ use super::scratch::{self, NetworkScratch};
 use super::task::{Family, Task};
 use crate::adam::Adam;
 use crate::linalg::Real;
+use crate::machine::Footprint;
 use crate::parallel::each;
+use crate::progress::Interrupt;
 
 /// Settings of a training step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,14 +66,29 @@ impl Recipe {
         self.segments.saturating_mul(self.steps)
     }
 
-    /// About the memory that a training takes in single precision, in bytes. Sizes that no machine has room for can be asked
-    /// about.
-    pub fn bytes(&self, threads: usize) -> f64 {
-        let [dim, samples] = [self.family.dim, self.family.samples].map(|n| n as f64);
-        let state = optimiser::PER_VARIABLE as f64 * dim;
-        let member = dim * samples + state + self.horizon() as f64;
-        let worker = self.steps as f64 * (state + scratch::PER_VARIABLE as f64 * dim);
-        4.0 * (self.batch as f64 * member + threads as f64 * worker)
+    /// About the memory that a training takes in single precision.
+    pub fn footprint(&self, threads: usize) -> Footprint {
+        const NUMBER: f64 = size_of::<f32>() as f64;
+        let Family { dim, samples, .. } = self.family;
+        let [dim, samples, batch] = [dim, samples, self.batch].map(|n| n as f64);
+        let state = optimiser::PER_VARIABLE as f64;
+        // The gradient of a problem and that of its penalty.
+        let weights = 2.0 * self.model.theta_len() as f64;
+        // Those of the training, and those of the validation.
+        let values = 2.0 * self.horizon() as f64;
+        let member = dim * samples + state * dim + weights + values;
+        let worker = self.steps as f64 * (state + scratch::PER_VARIABLE as f64) * dim;
+        Footprint::of("this training")
+            .with(
+                "the problems and their gradients",
+                [NUMBER, batch, member],
+                "lower --batch, --dim or --samples",
+            )
+            .with(
+                "the runs of the threads",
+                [NUMBER, threads as f64, worker + dim * samples],
+                "lower --segment-steps, --dim or --threads",
+            )
     }
 }
 
@@ -195,6 +212,11 @@ impl<T: Real> Trainer<T> {
 
     /// Draws the problems of the next step: set number `set`.
     pub fn draw(&mut self, set: u64) {
+        self.draw_unless(set, None);
+    }
+
+    /// The same. If the flag is raised on the way, problems are missing.
+    pub(super) fn draw_unless(&mut self, set: u64, interrupt: Option<&Interrupt>) {
         let Recipe {
             family,
             loss,
@@ -203,6 +225,9 @@ impl<T: Real> Trainer<T> {
         } = self.recipe;
         let from_infimum = loss.counts_from_infimum() || penalty.warm_up().is_some();
         each(&mut self.members, &|index, member| {
+            if interrupt.is_some_and(Interrupt::raised) {
+                return;
+            }
             member.task.draw(set, index);
             if from_infimum {
                 member.least = T::from_f64(family.infimum(set, index));
@@ -213,7 +238,19 @@ impl<T: Real> Trainer<T> {
     /// One training step on the problems drawn; `number` counts the steps, for penalties that begin later. On an error (a
     /// number that is not finite) the weights are those of the last segment that went well.
     pub fn step(&mut self, number: usize) -> Result<&StepReport, Error> {
+        self.step_unless(number, None)?;
+        Ok(&self.report)
+    }
+
+    /// The same step. False if the flag was raised on the way: then the weights and the state of their optimiser are somewhere between
+    /// this step and the next.
+    pub(super) fn step_unless(
+        &mut self,
+        number: usize,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<bool, Error> {
         let recipe = self.recipe;
+        let ended = || interrupt.is_some_and(Interrupt::raised);
         let penalty = match recipe.penalty {
             penalty if penalty.warm_up().is_some_and(|from| number < from) => Penalty::None,
             penalty => penalty,
@@ -234,9 +271,12 @@ impl<T: Real> Trainer<T> {
                 // There are as many as threads, unless it was made where there were fewer.
                 let mut worker =
                     worker.unwrap_or_else(|| TrainingWorker::new(&recipe, &member.task));
-                member.outcome = job.one(member, &mut worker);
+                member.outcome = job.one(member, &mut worker, &ended);
                 self.workers.lock().expect("no thread panics").push(worker);
             });
+            if ended() {
+                return Ok(false);
+            }
             let mut loss = T::ZERO;
             self.sum.fill(T::ZERO);
             self.penalty_sum.fill(T::ZERO);
@@ -279,7 +319,12 @@ impl<T: Real> Trainer<T> {
             .sum();
         self.report.last = last / recipe.batch as f64;
         self.report.mean_stop = stop_sum as f64 / self.report.stops as f64;
-        Ok(&self.report)
+        Ok(true)
+    }
+
+    /// The report on the last whole step.
+    pub(super) fn report(&self) -> &StepReport {
+        &self.report
     }
 
     /// The gradient of the last segment's loss, with the penalty.
@@ -317,7 +362,13 @@ impl<T: Real> Job<'_, T> {
         T::from_f64(1.0 / (self.recipe.horizon() * self.recipe.batch) as f64)
     }
 
-    fn one(self, member: &mut BatchMember<T>, worker: &mut TrainingWorker<T>) -> Result<(), Error> {
+    /// Runs a problem and differentiates. Once `ended` is true it returns at the next step; nothing that it leaves behind counts.
+    fn one(
+        self,
+        member: &mut BatchMember<T>,
+        worker: &mut TrainingWorker<T>,
+        ended: &impl Fn() -> bool,
+    ) -> Result<(), Error> {
         let Self {
             recipe,
             penalty,
@@ -340,12 +391,19 @@ impl<T: Real> Job<'_, T> {
         let problem = plan.on(&optimiser, theta, &member.state)?;
         let memory = &mut worker.memory;
         problem.start(memory)?;
-        problem.watch(memory, usize::MAX, |k, seen| {
-            // A segment begins where the one before it ended.
-            if k > 0 || first == 0 {
-                member.values.push(seen.loss);
+        loop {
+            let status = problem.watch(memory, 1, |k, seen| {
+                // A segment begins where the one before it ended.
+                if k > 0 || first == 0 {
+                    member.values.push(seen.loss);
+                }
+            })?;
+            match status {
+                _ if ended() => return Ok(()),
+                Status::Running(_) => {}
+                _ => break,
             }
-        })?;
+        }
         member.found = if member.stopped {
             Found::Nothing
         } else {
@@ -360,15 +418,19 @@ impl<T: Real> Job<'_, T> {
             _ => None,
         };
         let (values, least) = (&member.values[first..], member.least);
-        let seeds = Seeds::weighted(|k| {
+        let weight = |k| {
             let weight = match k {
                 0 => T::ZERO,
                 _ => share * recipe.loss.slope(values[k], least),
             };
             let stop = literal.map_or(T::ZERO, |(term, scale)| scale * term.at(first + k));
             Reading::loss(weight + stop)
-        });
-        problem.adjoint(memory, seeds, usize::MAX)?;
+        };
+        while problem.adjoint(memory, Seeds::weighted(weight), 1)? != Progress::Done {
+            if ended() {
+                return Ok(());
+            }
+        }
         let mut found = problem.gradient(memory)?;
         member.gradient.copy_from_slice(found.theta);
         if let (Some(_), Found::Stop(term)) = (penalty.warm_up(), member.found) {

@@ -11,12 +11,16 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 
 use super::architecture::Architecture;
+use crate::files::{read_at_most, reason};
 
 /// Remarks that a file carries along.
 pub type Notes = BTreeMap<String, String>;
 
 /// The remarks are one entry of the file, as JSON: the order of several is left to chance.
 const NOTES: &str = "dst";
+
+/// The most bytes of a file of weights; ours have 60 kB.
+const LARGEST: u64 = 16 << 20;
 
 /// A network with its weights, and what the file says about them.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,8 +167,8 @@ impl Trained {
 
 /// Reads a file whole.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| {
-        let reason = error.kind();
+    read_at_most(path, LARGEST).map_err(|error| {
+        let reason = reason(&error);
         format!("the file '{}' cannot be read: {reason}", path.display())
     })
 }

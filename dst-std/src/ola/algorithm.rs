@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::problem::SvmProblem;
+use super::run::MOST_SLOTS;
 
 /// μ of [`Algorithm::nag_sc`] in the paper's experiments, where there is no regularisation.
 pub const STRONG_CONVEXITY: f64 = 1e-4;
@@ -58,6 +59,14 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// Returns the number of states that a run keeps.
+    pub fn slots(self) -> usize {
+        match self {
+            Self::WindowOla { window, .. } => window.saturating_mul(4).min(MOST_SLOTS),
+            _ => 0,
+        }
+    }
+
     /// Returns Nesterov's method for strongly convex f. μ is the regularisation or, without one, `strong_convexity`.
     pub fn nag_sc(problem: &SvmProblem, strong_convexity: f64) -> Self {
         let mu = match problem.regularisation() {

@@ -115,11 +115,16 @@ pub fn compare(
             .filter(move |((owner, _), _)| *owner == i);
         runs.map(|(_, run)| run.clone()).collect()
     };
+    drop(task);
+    let minimising = progress.phase("least values");
     let comparisons: Vec<SvmComparison> = problems
         .par_iter()
         .enumerate()
         .map(|(i, problem)| comparison(problem, owned(i)))
         .collect();
+    drop(minimising);
+    progress.check()?;
+    let _timing = progress.phase("cost of iterations");
     let costs = problems
         .iter()
         .zip(&comparisons)

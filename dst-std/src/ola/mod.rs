@@ -33,5 +33,5 @@ mod run;
 
 pub use algorithm::{Algorithm, STRONG_CONVEXITY, Setting, ola_parameters};
 pub use comparison::{IterationCost, OlaComparison, SvmComparison, compare};
-pub use problem::SvmProblem;
+pub use problem::{SvmProblem, Workload};
 pub use run::{Limits, OlaRun, run};

@@ -7,9 +7,61 @@ use dst_core::{Error, Objective};
 use super::algorithm::Setting;
 use super::run::{Limits, OlaRun, run};
 use crate::Failure;
-use crate::data::{DataSet, data_folder, load, read_vector};
+use crate::data::{DataSet, Examples, data_folder, load, read_vector};
+use crate::machine::Footprint;
 use crate::problems::{Margins, SmoothSvm, TOO_LARGE, minimise};
 use crate::random::normals;
+
+/// The runs that are to be made on a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Runs.
+    pub runs: usize,
+    /// States that a run keeps.
+    pub slots: usize,
+    /// Runs at a time.
+    pub threads: usize,
+}
+
+impl Workload {
+    /// About the memory of the runs on these examples, beside that of the data.
+    fn footprint(self, name: &str, examples: &Examples) -> Footprint {
+        const NUMBER: f64 = size_of::<f64>() as f64;
+        /// Vectors of a run without slots, and of a state with its record.
+        const RUN: f64 = 28.0;
+        const STATE: f64 = 14.0;
+        let (dim, rows) = (examples.rows.columns() + 1, examples.rows.rows());
+        let threads = self.threads.min(self.runs);
+        let counted = |count: usize, what: &str| match count {
+            1 => format!("one {what}"),
+            count => format!("{count} {what}s"),
+        };
+        let on_threads = counted(threads, "thread");
+        let [d, rows, runs, slots, at_once] =
+            [dim, rows, self.runs, self.slots, threads].map(|n| n as f64);
+        Footprint::of(format!("{} on {name}", counted(self.runs, "run")))
+            .with(
+                format!("vectors of {dim} variables, on {on_threads}"),
+                [NUMBER, at_once, RUN * d + 2.0 * rows],
+                match threads {
+                    0 | 1 => "renumber the features 1, 2, ..., or take data with fewer",
+                    _ => {
+                        "lower --threads, renumber the features 1, 2, ..., or take data with fewer"
+                    }
+                },
+            )
+            .with(
+                format!("{slots} states of a window, on {on_threads}"),
+                [NUMBER, at_once, slots, STATE * d + 2.0 * rows],
+                "take data with fewer features, or a smaller --window",
+            )
+            .with(
+                "the weights at the end of the runs",
+                [NUMBER, 2.0, runs, d],
+                "take data with fewer features, or one --method",
+            )
+    }
+}
 
 /// A smooth SVM, its Lipschitz constant and a starting point.
 #[derive(Clone, Debug)]
@@ -23,10 +75,17 @@ pub struct SvmProblem {
 }
 
 impl SvmProblem {
-    /// Loads a data set by file or name. The starting point is `x0_NAME.txt` beside the file, or else a random point of unit
-    /// length as in the paper's code.
-    pub fn load(name: &str, regularisation: f64, seed: u64) -> Result<Self, Failure> {
+    /// Loads a data set by file or name, and refuses it if there is no memory for the work that is to be done on it. The starting point is
+    /// `x0_NAME.txt` beside the file, or else a random point of unit length as in the paper's code.
+    pub fn load(
+        name: &str,
+        regularisation: f64,
+        seed: u64,
+        work: Workload,
+    ) -> Result<Self, Failure> {
         let data = load(name, data_folder().as_deref()).map_err(Failure::NoAnswer)?;
+        let footprint = work.footprint(&data.name, &data.examples);
+        footprint.check().map_err(Failure::NoAnswer)?;
         Self::new(data, regularisation, seed)
     }
 

@@ -180,6 +180,9 @@ fn drive(mut stepper: impl Stepper, setting: Setting, limits: Limits) -> OlaRun 
     }
 }
 
+/// The most states that the windowed method keeps.
+pub(super) const MOST_SLOTS: usize = 64;
+
 /// Runs the windowed method from trigger to trigger. The gradient is tested at the end of each window, and at the latest
 /// after four window lengths.
 fn windowed<O: Objective<f64>>(
@@ -195,7 +198,7 @@ fn windowed<O: Objective<f64>>(
     let mut ola = WindowedOla::new(config, &counted, window, x0, &mut z)?;
     let plan = Euler::new(1.0).until(0.0);
     let patience = window.saturating_mul(4).max(1);
-    let slots = patience.min(64);
+    let slots = patience.min(MOST_SLOTS);
     let mut memory = HeapMemory::with_records(&plan, ola.method(), slots);
     let mut gradient = vec![0.0; objective.dim()];
     let mut tape = vec![0.0; objective.tape_len()];

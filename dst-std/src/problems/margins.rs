@@ -14,9 +14,13 @@ use super::blocks::{Block, Blocks, MOST_ROWS};
 use crate::data::Examples;
 use crate::linalg::largest_eigenvalue;
 use crate::linalg::sparse::{Csr, Row};
+use crate::machine::Footprint;
 
 /// The longest vector of variables: 1 GiB. A method needs five or more of them.
 const MOST_VARIABLES: usize = 1 << 27;
+
+/// Vectors of variables that a method takes.
+const VECTORS: f64 = 24.0;
 
 /// The least number of occurrences that makes a pair a column.
 const OFTEN: usize = 4;
@@ -58,6 +62,8 @@ pub enum DataError {
         /// Features, that is the largest index.
         features: usize,
     },
+    /// There is not enough memory; one sentence.
+    Memory(String),
 }
 
 impl fmt::Display for DataError {
@@ -72,6 +78,7 @@ impl fmt::Display for DataError {
                 f,
                 "every label is {label}; a two-class problem needs exactly two labels"
             ),
+            Self::Memory(sentence) => f.write_str(sentence),
             Self::TooWide { features } => write!(
                 f,
                 "the largest index {features} needs {:.1} GiB for every vector of variables; renumber the features 1, 2, ...",
@@ -111,6 +118,20 @@ impl Margins {
         }
         let positive = first.max(other);
         let (features, nonzeros) = (rows.columns(), rows.nonzeros());
+        // Pairs, the paired entries and the blocks. The vectors from which L is computed, or those of a method, which are more.
+        Footprint::of("the problem")
+            .with(
+                format!("{nonzeros} entries"),
+                [size_of::<f64>() as f64, 4.0, nonzeros as f64],
+                "take fewer examples",
+            )
+            .with(
+                format!("vectors of {features} variables"),
+                [size_of::<f64>() as f64, VECTORS, features as f64],
+                "renumber the features 1, 2, ..., or take data with fewer features",
+            )
+            .check()
+            .map_err(DataError::Memory)?;
         let (paired, pairs) = pair_up(rows);
         let (blocks, order) = Blocks::new(&paired);
         let sign = |&i: &usize| if labels[i] == positive { 1.0 } else { -1.0 };

@@ -1,13 +1,13 @@
 //! A parametric program given as samples: P and A once, q, l and u for every instance.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use dst_core::qp::Instance;
 use serde::Deserialize;
 
 use super::npz::{self, Array};
+use crate::files::{read_at_most, reason};
+use crate::machine::Footprint;
 
 /// Largest file that is read, in bytes.
 const LARGEST_FILE: u64 = 1 << 30;
@@ -54,17 +54,8 @@ impl ParametricProgram {
     /// file, the field and the remedy.
     pub fn read(path: &Path) -> Result<Self, String> {
         let refused = |why: &str| format!("'{}' {why}", path.display());
-        let cannot =
-            |e: std::io::Error| refused(&format!("cannot be read: {}", crate::files::reason(&e)));
-        let file = File::open(path).map_err(cannot)?;
-        let mut bytes = Vec::new();
-        // One byte more than allowed shows that the file is too long, whatever it says about its length.
-        file.take(LARGEST_FILE + 1)
-            .read_to_end(&mut bytes)
-            .map_err(cannot)?;
-        if bytes.len() as u64 > LARGEST_FILE {
-            return Err(refused("has more than 1 GB; give fewer instances"));
-        }
+        let cannot = |e: std::io::Error| refused(&format!("cannot be read: {}", reason(&e)));
+        let bytes = read_at_most(path, LARGEST_FILE).map_err(cannot)?;
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
         let read = match extension.to_ascii_lowercase().as_str() {
             "npz" => Self::from_npz(&bytes),
@@ -86,6 +77,15 @@ impl ParametricProgram {
 
     /// Reads the content of a `.json` file.
     pub(super) fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        /// The most bytes of memory for a byte of text: rows of one number of one digit.
+        const ROWS: f64 = 16.0;
+        Footprint::of("has too much: it")
+            .with(
+                "its rows",
+                [ROWS, bytes.len() as f64],
+                "write an .npz file with numpy.savez",
+            )
+            .check()?;
         let fields: Fields = serde_json::from_slice(bytes).map_err(|e| {
             format!("is not a program: {e}; it needs P, A and q as rows of numbers, and l or u")
         })?;

@@ -6,33 +6,57 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::section::Section;
-use crate::files::{probe, reason, write_file};
+use crate::files::{Lock, Use, probe, reason, try_to_write, write_file};
 
-/// A directory for results, known to be writable.
+/// A directory for results, known to be writable, and locked.
 #[derive(Debug)]
 pub struct OutDir {
     path: PathBuf,
+    _lock: Lock,
     written: Mutex<Vec<String>>,
 }
 
 impl OutDir {
-    /// Makes the directory if it is not there and tries it, so that hours of work do not end in a refusal.
-    /// The error is one sentence.
+    /// Makes the directory if it is not there and tries it, so that hours of work do not end in a refusal. The files that go there
+    /// belong together: another process that writes to the same directory is refused until this value is dropped. The error is one
+    /// sentence.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, String> {
-        let path = path.into();
-        let refused = |error: io::Error| {
-            format!(
-                "the directory '{}' cannot be written: {}; choose another with --out",
-                path.display(),
-                reason(&error)
-            )
-        };
+        Self::locked(path.into(), Use::Alone)
+    }
+
+    /// The same for files with names of their own, which others may write at the same time.
+    pub fn shared(path: impl Into<PathBuf>) -> Result<Self, String> {
+        Self::locked(path.into(), Use::Shared)
+    }
+
+    /// Checks that the directory could be created with a file of this name in it, and leaves nothing behind. The error is one sentence.
+    pub fn check(path: &Path, name: &str) -> Result<(), String> {
+        let there = path.ancestors().find(|folder| folder.exists());
+        let there = there.unwrap_or(Path::new("."));
+        probe(there).map_err(|error| refused(path, &error))?;
+        try_to_write(&there.join(name))
+    }
+
+    fn locked(path: PathBuf, how: Use) -> Result<Self, String> {
+        let refused = |error: io::Error| refused(&path, &error);
         fs::create_dir_all(&path).map_err(refused)?;
         probe(&path).map_err(refused)?;
+        let lock = Lock::of_directory(&path, how).ok_or_else(|| {
+            format!(
+                "the directory '{}' is in use by another dst; choose another with --out",
+                path.display()
+            )
+        })?;
         Ok(Self {
+            _lock: lock,
             path,
             written: Mutex::new(Vec::new()),
         })
+    }
+
+    /// Checks that a file of this name can be written. The error is one sentence.
+    pub fn try_to_write(&self, name: &str) -> Result<(), String> {
+        try_to_write(&self.path.join(name))
     }
 
     /// The directory.
@@ -70,6 +94,14 @@ impl OutDir {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+fn refused(path: &Path, error: &io::Error) -> String {
+    format!(
+        "the directory '{}' cannot be written: {}; choose another with --out",
+        path.display(),
+        reason(error)
+    )
 }
 
 #[cfg(test)]
@@ -115,7 +147,13 @@ mod tests {
             let error = OutDir::create(&path).unwrap_err();
             assert!(error.starts_with("the directory '"), "{error}");
             assert!(error.ends_with("choose another with --out"), "{error}");
+            let error = OutDir::check(&path, "name").unwrap_err();
+            assert!(error.starts_with("the directory '"), "{error}");
         }
+        let new = scratch.0.join("new/folder");
+        OutDir::check(&new, "name").unwrap();
+        let error = OutDir::check(&new, &"x".repeat(256)).unwrap_err();
+        assert!(error.ends_with("file name too long"), "{error}");
         assert_eq!(scratch.names(), ["file"]);
     }
 

@@ -4,6 +4,7 @@ use dst_core::Optimality;
 
 use super::method::{self, TunedMethod};
 use super::problem::TuningProblem;
+use crate::machine::Footprint;
 
 /// The quantity that must fall to the tolerance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +128,47 @@ impl TuningConfig {
 
     /// Returns the number of starts that choose between candidates.
     pub(super) fn choosing(&self) -> usize {
-        2 * self.starts
+        self.starts.saturating_mul(2)
+    }
+
+    /// About the memory that a tuning takes in `dim` variables, apart from its data.
+    pub fn footprint(&self, dim: usize, threads: usize) -> Footprint {
+        const NUMBER: f64 = size_of::<f64>() as f64;
+        /// Vectors of a run: states, records of a few steps and their sweep.
+        const RUN: f64 = 40.0;
+        /// Points of all descents whose gradient rows are kept.
+        const POINTS: f64 = 40.0;
+        let (dim, threads) = (dim as f64, threads as f64);
+        let states = self.method.states_per_variable() as f64 * dim;
+        let parameters = match self.method {
+            TunedMethod::Preconditioned => dim,
+            _ => self.method.parameters().len() as f64,
+        };
+        // Every start also has its count in the result, several times.
+        let start = states + 16.0;
+        let (training, choosing) = (self.starts as f64, self.choosing() as f64);
+        let slots = super::trial::MEMORY as f64;
+        Footprint::of("this tuning")
+            .with(
+                "the starting points",
+                [NUMBER, training + choosing, start],
+                "lower --starts or --dim, or take data with fewer features",
+            )
+            .with(
+                "the held-out starting points",
+                [NUMBER, self.held_out as f64, start],
+                "lower --held-out or --dim, or take data with fewer features",
+            )
+            .with(
+                "the gradients",
+                [NUMBER, training, POINTS, parameters],
+                "lower --starts, or take a method with fewer parameters",
+            )
+            .with(
+                "the runs of the threads",
+                [threads, slots + NUMBER * RUN * dim],
+                "lower --threads or --dim, or take data with fewer features",
+            )
     }
 
     /// Returns the initial hyperparameters.

@@ -113,15 +113,26 @@ impl TunedMethod {
 
     /// Returns the initial state of a run from x, with zero velocity and moments.
     pub(super) fn state(self, x: &[f64]) -> Vec<f64> {
-        let (zeros, same) = match self {
+        let (zeros, same) = self.beside_x();
+        let mut state = x.repeat(1 + same);
+        state.resize(x.len() * (1 + same + zeros), 0.0);
+        state
+    }
+
+    /// Returns the numbers of the state that there are for every variable.
+    pub(super) fn states_per_variable(self) -> usize {
+        let (zeros, same) = self.beside_x();
+        1 + same + zeros
+    }
+
+    /// Returns the parts of the state beside x: those that begin with zero, and those that begin with x.
+    fn beside_x(self) -> (usize, usize) {
+        match self {
             Self::Gd | Self::Preconditioned => (0, 0),
             Self::HeavyBall => (1, 0),
             Self::Nesterov => (0, 1),
             Self::Adam => (2, 0),
-        };
-        let mut state = x.repeat(1 + same);
-        state.resize(x.len() * (1 + same + zeros), 0.0);
-        state
+        }
     }
 
     /// Returns the iteration on this objective.

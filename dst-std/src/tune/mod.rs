@@ -66,7 +66,11 @@ pub fn tune(
     progress: &Progress,
 ) -> Result<TuningOutcome, Failure> {
     let method = config.method;
+    let footprint = config.footprint(problem.objective.dim(), rayon::current_num_threads());
+    footprint.check().map_err(Failure::NoAnswer)?;
+    let drawing = progress.phase("drawing starting points");
     let runs = Runs::new(config, problem);
+    drop(drawing);
     let contest = Contest {
         config,
         problem,
@@ -185,7 +189,7 @@ impl<'a> Contest<'a> {
             ..Restarts::default()
         };
         let starts = self.starts(u0);
-        let total = (config.descents + config.hops) * config.rounds;
+        let total = config.rounds.saturating_mul(config.descents + config.hops);
         let task = self.progress.task("descending the stopping time", total);
         let descents = restarts.descend(&mut training, &starts, config.seed, || task.advance(1))?;
         drop(task);

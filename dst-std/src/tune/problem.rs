@@ -4,6 +4,7 @@ use dst_core::Objective;
 
 use crate::data::{Examples, Shape, synthetic};
 use crate::linalg::largest_eigenvalue;
+use crate::machine::Footprint;
 use crate::problems::{
     Form, Logistic, Margins, Rosenbrock, SmoothSvm, TOO_LARGE, minimise, quadratic,
 };
@@ -89,6 +90,18 @@ impl TuningProblem {
                 kind.name()
             ));
         }
+        // Random numbers, reflections and their factors, the centre and the vectors that L takes.
+        Footprint::of(format!("the problem '{}'", kind.name()))
+            .with(
+                format!("{dim} variables"),
+                [
+                    size_of::<f64>() as f64,
+                    dim as f64,
+                    (3 * QUADRATIC.1 + 8) as f64,
+                ],
+                "lower --dim",
+            )
+            .check()?;
         let named = |centre, spread, lipschitz, extremes, objective| Self {
             name: kind.name().to_owned(),
             size: format!("{dim} variables"),

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::method::{Role, TunedMethod};
 use super::outcome::TuningOutcome;
-use crate::files::write_file;
+use crate::files::{read_text_at_most, reason, write_file};
+
+/// The most bytes of a file: ten million hyperparameters.
+const LARGEST: u64 = 256 << 20;
 
 /// Hyperparameters of a method, as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,8 +37,8 @@ impl SavedTheta {
 
     /// Reads a file. The error is one sentence.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = read_text_at_most(path, LARGEST);
+        let text = text.map_err(|error| format!("{}: {}", path.display(), reason(&error)))?;
         serde_json::from_str(&text).map_err(|error| {
             format!(
                 "{}: not hyperparameters that --save wrote: {error}",

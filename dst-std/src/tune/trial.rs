@@ -21,7 +21,7 @@ use crate::progress::Interrupt;
 /// Steps between two polls of the interrupt flag.
 const PATIENCE: usize = 64;
 /// The largest number of bytes of checkpoints for one run.
-const MEMORY: usize = 64 << 20;
+pub(super) const MEMORY: usize = 64 << 20;
 
 /// A method on a problem, ready to be run.
 #[derive(Clone, Copy)]

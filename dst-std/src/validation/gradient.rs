@@ -8,7 +8,7 @@ use dst_core::{
 use serde::Serialize;
 
 use super::instance::Instance;
-use crate::machine;
+use crate::machine::Footprint;
 use crate::ode::{self, EventGradient, OdeError};
 use crate::progress::Progress;
 
@@ -170,14 +170,14 @@ impl GradientRun {
             Slots::All => (steps.max(1), dims.states + record),
             Slots::Number(count) => (count.min(steps).max(1), dims.states),
         };
-        let needed = slots
-            .saturating_mul(per_slot)
-            .saturating_mul(size_of::<f64>());
-        machine::must_fit(
-            &format!("keeping {slots} states of {steps} steps"),
-            needed as f64,
-            "use fewer --slots",
-        )?;
+        let number = size_of::<f64>() as f64;
+        Footprint::of(format!("a sweep over {steps} steps"))
+            .with(
+                format!("{slots} states"),
+                [number, slots as f64, per_slot as f64],
+                "use fewer --slots",
+            )
+            .check()?;
         let mut memory = match run.slots {
             Slots::All => HeapMemory::with_records(&plan, &instance.system, slots),
             Slots::Number(_) => HeapMemory::new(&plan, &instance.system, slots),

@@ -9,7 +9,7 @@ use crate::learned::diagonal::{self, Diagonal, ROWS};
 use crate::linalg::Operator;
 use crate::linalg::householder::Householder;
 use crate::linalg::symmetric::Symmetric;
-use crate::machine;
+use crate::machine::Footprint;
 use crate::problems::quadratic;
 
 /// The basis in which the spectrum stands.
@@ -119,7 +119,7 @@ impl InstanceSpec {
             dense,
             seed,
         } = self;
-        self.must_fit()?;
+        self.footprint().check()?;
         let operator = match basis {
             Basis::Haar => Matrix::Dense(quadratic::haar(dim, seed)),
             Basis::Reflections(count) => {
@@ -138,36 +138,38 @@ impl InstanceSpec {
         })
     }
 
-    fn must_fit(&self) -> Result<(), String> {
+    fn footprint(&self) -> Footprint {
         let &Self { dim, basis, .. } = self;
         let d = dim as f64;
         let number = size_of::<f64>() as f64;
-        // Parameters and their gradients, and a dozen states.
-        let vectors = number * d * (4 * ROWS + 12) as f64;
-        let half = number * 0.5 * d * d;
+        let problem = Footprint::of(format!("a problem of dimension {dim}")).with(
+            "parameters, their gradients and states",
+            [number, d, (4 * ROWS + 12) as f64],
+            "use a smaller --dim",
+        );
+        let matrix = format!("a dense {dim} × {dim} matrix");
         match basis {
-            Basis::Haar => {
-                let remedy = "use --basis hh8 (structured) or a smaller --dim";
-                machine::must_fit(&format!("a dense {dim} × {dim} matrix"), half, remedy)?;
-                // While it is made: the random numbers, their factors, the basis, scaled and not, and the product.
-                let what = format!("making a random basis of dimension {dim}");
-                machine::must_fit(&what, 8.0 * half + vectors, remedy)
-            }
+            // Half a matrix is kept. While it is made: the random numbers, their factors, the basis, scaled and not, and the product.
+            Basis::Haar => problem.with(
+                matrix,
+                [number, 4.0, d, d],
+                "use --basis hh8 (structured) or a smaller --dim",
+            ),
             Basis::Reflections(count) => {
                 // The reflections are there twice while they are made.
-                let reflections = number * d * (2 * count) as f64;
-                if self.dense {
-                    let corrections = number * d * (2 * count) as f64;
-                    let what = format!("a dense {dim} × {dim} matrix");
-                    let remedy = "leave out --dense or use a smaller --dim";
-                    return machine::must_fit(
-                        &what,
-                        half + reflections + corrections + vectors,
-                        remedy,
-                    );
+                let reflections = [number, d, 2.0, count as f64];
+                let few = "use a smaller --dim, or fewer reflections of --basis";
+                let problem = problem.with(format!("{count} reflections"), reflections, few);
+                if !self.dense {
+                    return problem;
                 }
-                let what = format!("a problem of dimension {dim} with {count} reflections");
-                machine::must_fit(&what, reflections + vectors, "use a smaller --dim")
+                problem
+                    .with("corrections of reflections", reflections, few)
+                    .with(
+                        matrix,
+                        [number, 0.5, d, d],
+                        "leave out --dense or use a smaller --dim",
+                    )
             }
         }
     }

@@ -237,7 +237,7 @@ fn sizes_beyond_memory_are_refused_and_any_seed_works() {
         let (code, text) = fails(dst(&[&["l2o"], arguments].concat()));
         assert_eq!(code, 2, "{arguments:?}: {text}");
         assert!(
-            text.contains("needs") && text.contains("are free; take smaller"),
+            text.contains("needs") && text.contains("; lower --"),
             "{arguments:?}: {text}"
         );
     }

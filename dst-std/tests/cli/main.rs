@@ -2,9 +2,12 @@
 
 mod checkpoints;
 mod control;
+mod endings;
 mod illustrate;
+mod inputs;
 mod l2o;
 mod ola;
+mod outputs;
 mod qp;
 mod readme;
 mod reproduce;

@@ -133,7 +133,7 @@ fn bad_input_is_refused_and_nothing_is_written() {
         ),
         no_result(
             &["--data", &huge, "--method", "adam"],
-            "needs 32.0 GiB for every vector",
+            "renumber the features 1, 2, ...",
         ),
         no_result(
             &["--data", &steep, "--method", "adam"],

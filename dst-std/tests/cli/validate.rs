@@ -104,7 +104,7 @@ fn bad_values_and_hopeless_runs_are_refused() {
         usage(&["--threads", "0"], "--threads must be at least 1"),
         no_result(
             &["--dim", "10000000"],
-            "a dense 10000000 × 10000000 matrix needs 364 TiB",
+            "of it for a dense 10000000 × 10000000 matrix; use --basis hh8",
         ),
         no_result(
             &["--dim", "100000000000", "--basis", "hh8"],

@@ -63,7 +63,7 @@ fn try_out_at(quick: bool, name: &str, chosen: &[Experiment]) -> (Summary, Strin
         threads: 1,
         progress: Progress::hidden(),
     };
-    let out = OutDir::create(&path).unwrap();
+    let out = std::sync::Arc::new(OutDir::create(&path).unwrap());
     let lines = RefCell::new(Vec::new());
     let summary = carry_out(chosen, &context, &out, |line| {
         lines.borrow_mut().push(line.to_owned());

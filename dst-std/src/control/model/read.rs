@@ -8,6 +8,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};
 
 use super::{Model, ModelError, Start};
+use crate::files::{read_text_at_most, reason};
+
+/// The most bytes of a model file.
+const LARGEST_MODEL: u64 = 16 << 20;
+/// The most bytes of a file of starting states.
+const LARGEST_STATES: u64 = 256 << 20;
 
 /// All fields, in the order of the template.
 const FIELDS: &str = "a, b, q, r, terminal, references, inputs, rates, states, outputs, noise, disturbance, start, horizon, \
@@ -23,12 +29,12 @@ impl Model {
 
     /// Reads a model from a file, and the file of starting states if it names one. The error does not name the model file.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
-        let content = |path: &Path| std::fs::read_to_string(path);
-        let text = content(path).map_err(|e| ModelError::new(e.to_string()))?;
+        let content = |path: &Path, most| read_text_at_most(path, most).map_err(|e| reason(&e));
+        let text = content(path, LARGEST_MODEL).map_err(ModelError::new)?;
         let mut model = Self::from_json(&text)?;
         if let Start::File { file, states } = &mut model.start {
             let folder = path.parent().unwrap_or(Path::new(""));
-            let text = content(&folder.join(&*file));
+            let text = content(&folder.join(&*file), LARGEST_STATES);
             let text = text.map_err(|e| ModelError::new(format!("start: {file}: {e}")))?;
             *states = table(file, &text)?;
         }

@@ -62,9 +62,10 @@ impl Default for OlaConfig {
     }
 }
 
-/// Loads all data sets.
-pub fn problems(config: &OlaConfig) -> Result<Vec<SvmProblem>, Failure> {
-    let problem = |name: &String| SvmProblem::load(name, config.regularisation, config.seed);
+/// Loads all data sets, and refuses those whose runs do not fit into memory on this number of threads.
+pub fn problems(config: &OlaConfig, threads: usize) -> Result<Vec<SvmProblem>, Failure> {
+    let work = grid::workload(config, threads);
+    let problem = |name: &String| SvmProblem::load(name, config.regularisation, config.seed, work);
     config.datasets.iter().map(problem).collect()
 }
 
@@ -87,6 +88,6 @@ pub(super) fn experiment(context: &Context) -> Result<Section, Failure> {
     if context.quick {
         config.datasets.truncate(2);
     }
-    let results = run(&config, &problems(&config)?, context)?;
+    let results = run(&config, &problems(&config, context.threads)?, context)?;
     Ok(section(&config, &results))
 }
