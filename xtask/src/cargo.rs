@@ -146,6 +146,10 @@ impl Cargo {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.current_dir(&self.root);
+        // Everything is compiled once there: nothing is gained by the records of an incremental build.
+        if std::env::var_os("CI").is_some() && std::env::var_os("CARGO_INCREMENTAL").is_none() {
+            command.env("CARGO_INCREMENTAL", "0");
+        }
         command
     }
 }
