@@ -201,7 +201,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
             }
             let (rust, c) = (rust_counts, c_counts);
             eprintln!(
-                "     {plant:<14} {kind}: Rust takes {:.2} / {:.2} / {:.2} times the instructions of C",
+                "        {plant:<14} {kind}: Rust takes {:.2} / {:.2} / {:.2} times the instructions of C",
                 rust.mean / c.mean,
                 rust.p99 / c.p99,
                 rust.max / c.max
