@@ -154,6 +154,22 @@ impl Cargo {
     }
 }
 
+/// Asks cargo to tell [`compile`] what it compiled.
+pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
+
+/// Compiles with a command of cargo that has [`MESSAGES`] among its arguments; returns the manifests of everything that was compiled, now or before.
+pub(crate) fn compile(command: &mut Command) -> Result<Vec<PathBuf>, String> {
+    let messages = answer(command)?;
+    let mut manifests: Vec<PathBuf> = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|message| Some(message.get("manifest_path")?.as_str()?.into()))
+        .collect();
+    manifests.sort();
+    manifests.dedup();
+    Ok(manifests)
+}
+
 /// Fails if a committed file does not say this, and tells the first difference. `DST_BLESS=1` writes it instead.
 pub(crate) fn bless(file: &Path, text: &str) -> Result<(), String> {
     if std::env::var_os("DST_BLESS").is_some_and(|v| v == "1") {

@@ -254,7 +254,7 @@ impl Host {
                 return Err(format!("{} links {}", program.display(), found.join(", ")));
             }
         }
-        let library = build(cargo, None, Scope::Full, &["--cfg", "dst_panics"])?;
+        let library = build(cargo, None, Scope::Full, &["--cfg", "dst_panics"])?.library;
         let (source, program) = (
             self.programs.join("control.c"),
             self.programs.join("control"),

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use super::c_header::{CPP_HEADER, HEADER};
 use super::licences;
-use crate::cargo::{Cargo, answer};
+use crate::cargo::{Cargo, MESSAGES, answer, compile};
 use crate::static_library;
 use crate::toolchain::RustFor;
 
@@ -66,7 +66,7 @@ pub(crate) fn package(
     scope: Scope,
     folder: &Path,
 ) -> Result<(), String> {
-    let library = build(cargo, rust, scope, &[])?;
+    let Built { library, manifests } = build(cargo, rust, scope, &[])?;
     let [include, lib] = ["include", "lib"].map(|name| folder.join(name));
     let fill = || {
         fs::create_dir_all(&include)?;
@@ -102,7 +102,13 @@ pub(crate) fn package(
         Some(rust) => rust.target.to_owned(),
         None => cargo.host()?,
     };
-    licences::write(cargo, "dst-ffi", &target, &folder.join("THIRD-PARTY.md"))?;
+    licences::write(
+        cargo,
+        "dst-ffi",
+        &target,
+        &manifests,
+        &folder.join("THIRD-PARTY.md"),
+    )?;
     let ours = lib.join("libdst.a");
     match rust {
         Some(_) => static_library::weaken(&ours),
@@ -180,13 +186,21 @@ fn shared(library: &Path, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds the library alone, with these flags for the compiler; returns where it is.
+/// A library that was built.
+pub(crate) struct Built {
+    /// The static library; the shared one is beside it.
+    pub(crate) library: PathBuf,
+    /// Manifests of what is in it.
+    manifests: Vec<PathBuf>,
+}
+
+/// Builds the library alone, with these flags for the compiler.
 pub(crate) fn build(
     cargo: &Cargo,
     rust: Option<&RustFor>,
     scope: Scope,
     flags: &[&str],
-) -> Result<PathBuf, String> {
+) -> Result<Built, String> {
     let mut command = match rust {
         Some(rust) => rust.command(cargo, cargo.root(), "rustc"),
         None => {
@@ -212,7 +226,14 @@ pub(crate) fn build(
         "profile.release.opt-level=3"
     };
     command
-        .args(["--quiet", "--release", "--package", "dst-ffi", "--lib"])
+        .args([
+            "--quiet",
+            MESSAGES,
+            "--release",
+            "--package",
+            "dst-ffi",
+            "--lib",
+        ])
         .args(["--crate-type", crate_types])
         .args((scope == Scope::Small).then_some("--no-default-features"))
         .args(PROFILE.iter().chain([&level]).flat_map(|c| ["--config", c]))
@@ -221,12 +242,13 @@ pub(crate) fn build(
         .args(["--", "--cfg", "dst_staticlib"])
         .args(if rust.is_none() { &soname[..] } else { &[] })
         .args(flags);
-    answer(&mut command)?;
+    let manifests = compile(&mut command)?;
     let release = match rust {
         Some(rust) => builds.join(rust.target).join("release"),
         None => builds.join("release"),
     };
-    Ok(release.join("libdst_ffi.a"))
+    let library = release.join("libdst_ffi.a");
+    Ok(Built { library, manifests })
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

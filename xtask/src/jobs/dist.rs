@@ -9,7 +9,7 @@ use std::process::Command;
 use super::c_lib::{Scope, package};
 use super::cross::TARGETS;
 use super::licences;
-use crate::cargo::{Cargo, answer};
+use crate::cargo::{Cargo, MESSAGES, answer, compile};
 use crate::toolchain::RustFor;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -107,7 +107,7 @@ fn program(
     host: &str,
 ) -> Result<Archive, String> {
     eprintln!("dst for {host}");
-    let binary = compile(cargo, kind)?;
+    let (binary, manifests) = build(cargo, kind)?;
     let name = format!("dst-{VERSION}-{host}");
     let inside = staging.join(&name);
     let fill = || {
@@ -126,14 +126,20 @@ fn program(
     };
     fill().map_err(|e: std::io::Error| format!("{}: {e}", inside.display()))?;
     answer(Command::new("strip").arg(inside.join("bin/dst")))?;
-    licences::write(cargo, "dst-std", host, &inside.join("THIRD-PARTY.md"))?;
+    licences::write(
+        cargo,
+        "dst-std",
+        host,
+        &manifests,
+        &inside.join("THIRD-PARTY.md"),
+    )?;
     let path = folder.join(format!("{name}.tar.gz"));
     pack(staging, &name, &path)?;
     Ok(Archive { path, target: None })
 }
 
-/// Compiles the program; returns its file.
-fn compile(cargo: &Cargo, kind: Program) -> Result<PathBuf, String> {
+/// Compiles the program; returns its file, and the manifests of what is in it.
+fn build(cargo: &Cargo, kind: Program) -> Result<(PathBuf, Vec<PathBuf>), String> {
     let mut build = cargo.command();
     build.args([
         "build",
@@ -164,8 +170,8 @@ fn compile(cargo: &Cargo, kind: Program) -> Result<PathBuf, String> {
             folder
         }
     };
-    answer(&mut build)?;
-    Ok(folder.join("release/dst"))
+    let manifests = compile(build.arg(MESSAGES))?;
+    Ok((folder.join("release/dst"), manifests))
 }
 
 /// Packs a folder.

@@ -36,16 +36,21 @@ struct Dependency {
 
 /// Checks the licences of all dependencies, and that each is used.
 pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
-    let all = dependencies(cargo, &["--workspace", "--all-features", "--target", "all"])?;
+    let all = dependencies(cargo, &["--workspace", "--all-features"])?;
     let tools = [ALLOWED.as_slice(), &TOOLS_ONLY].concat();
     refuse(&all, &tools)?;
     let mut handed_out = 0;
+    let host = cargo.host()?;
     for package in ["dst-ffi", "dst-std"] {
-        let some = dependencies(cargo, &of_package(package, "all"))?;
+        let some = dependencies(cargo, &of_package(package, &host))?;
         refuse(&some, &ALLOWED)?;
         handed_out += some.len();
     }
-    let unused = unused(&metadata(cargo)?)?;
+    let mut metadata = cargo.command();
+    metadata.args(["metadata", "--quiet", "--locked", "--no-deps"]);
+    let metadata = answer(metadata.args(["--format-version", "1"]))?;
+    let metadata: Value = serde_json::from_str(&metadata).map_err(|e| e.to_string())?;
+    let unused = unused(&metadata)?;
     if !unused.is_empty() {
         return Err(format!("unused: {}", unused.join("; ")));
     }
@@ -55,9 +60,18 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     ))
 }
 
-/// Writes the licences of all that is linked into a package for a target.
-pub(crate) fn write(cargo: &Cargo, package: &str, target: &str, file: &Path) -> Result<(), String> {
-    let text = texts(cargo, package, target)?;
+/// Writes the licences of all that is linked into a package for a target. Their texts are beside the manifests that were compiled.
+pub(crate) fn write(
+    cargo: &Cargo,
+    package: &str,
+    target: &str,
+    manifests: &[PathBuf],
+    file: &Path,
+) -> Result<(), String> {
+    let all = dependencies(cargo, &of_package(package, target))?;
+    refuse(&all, &ALLOWED)?;
+    let title = format!("# Licences of what is linked into {package} for {target}");
+    let text = page(&title, &all, manifests)?;
     fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
@@ -180,20 +194,25 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn metadata(cargo: &Cargo) -> Result<Value, String> {
-    let mut metadata = cargo.command();
-    metadata.args(["metadata", "--quiet", "--locked", "--format-version", "1"]);
-    serde_json::from_str(&answer(&mut metadata)?).map_err(|e| format!("cargo metadata: {e}"))
-}
-
 /// A page with every dependency and the texts of its licences, each text once.
-fn texts(cargo: &Cargo, package: &str, target: &str) -> Result<String, String> {
-    let metadata = metadata(cargo)?;
-    let all = dependencies(cargo, &of_package(package, target))?;
-    refuse(&all, &ALLOWED)?;
-    let mut page = format!(
-        "# Licences of what is linked into {package} for {target}\n\n- Rust's standard library: MIT OR Apache-2.0; by the Rust project\n"
-    );
+fn page(title: &str, all: &[Dependency], manifests: &[PathBuf]) -> Result<String, String> {
+    let mut page =
+        format!("{title}\n\n- Rust's standard library: MIT OR Apache-2.0; by the Rust project\n");
+    let mut packages = BTreeMap::new();
+    for manifest in manifests {
+        let text = fs::read_to_string(manifest).unwrap_or_default();
+        let table: toml::Table = text
+            .parse()
+            .map_err(|e| format!("{}: {e}", manifest.display()))?;
+        let key = |key: &str| Some(table.get("package")?.get(key)?.clone());
+        let text = |name: &str| key(name).and_then(|v| Some(v.as_str()?.to_owned()));
+        let authors: Vec<String> = key("authors")
+            .and_then(|authors| authors.try_into().ok())
+            .unwrap_or_default();
+        if let (Some(name), Some(version)) = (text("name"), text("version")) {
+            packages.insert((name, version), (manifest, authors));
+        }
+    }
     let mut by_text = BTreeMap::<String, Vec<String>>::new();
     for dependency in all.iter().filter(|d| !d.name.starts_with("dst-")) {
         let Dependency {
@@ -201,42 +220,29 @@ fn texts(cargo: &Cargo, package: &str, target: &str) -> Result<String, String> {
             version,
             licence,
         } = dependency;
-        let known = list(&metadata["packages"])
-            .iter()
-            .find(|p| p["name"] == name.as_str() && p["version"] == version.as_str())
-            .ok_or_else(|| format!("cargo metadata does not know {name} {version}"))?;
-        let authors: Vec<&str> = list(&known["authors"])
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
-        let by = if authors.is_empty() {
-            "its authors".to_owned()
-        } else {
-            authors.join(", ")
+        let (manifest, authors) = packages
+            .get(&(name.clone(), version.clone()))
+            .ok_or_else(|| format!("{name} {version} was not compiled"))?;
+        let by = match authors.as_slice() {
+            [] => "its authors".to_owned(),
+            some => some.join(", "),
         };
         let _ = writeln!(page, "- {name} {version}: {licence}; by {by}");
-        let manifest = PathBuf::from(known["manifest_path"].as_str().unwrap_or_default());
         for text in licence_files(manifest.parent().unwrap_or(Path::new("")))? {
-            by_text
-                .entry(text)
-                .or_default()
-                .push(format!("{name} {version}"));
+            let names = by_text.entry(text).or_default();
+            names.push(format!("{name} {version}"));
         }
     }
-    page.push_str("\nA crate without a text below has none in its package; its licence is the one named above, and the texts of MIT and Apache-2.0 are in LICENSE-MIT and LICENSE-APACHE.\n");
-    let mut texts: Vec<(Vec<String>, String)> = by_text
-        .into_iter()
-        .map(|(text, names)| (names, text))
-        .collect();
+    page.push_str(
+        "\nA crate without a text below has none in its package; its licence is the one named above, and the texts of MIT and \
+         Apache-2.0 are in LICENSE-MIT and LICENSE-APACHE.\n",
+    );
+    let mut texts: Vec<_> = by_text.into_iter().map(|(t, names)| (names, t)).collect();
     texts.sort();
     for (mut names, text) in texts {
         names.dedup();
-        let _ = write!(
-            page,
-            "\n## {}\n\n```text\n{}\n```\n",
-            names.join(", "),
-            text.trim_end()
-        );
+        let (names, text) = (names.join(", "), text.trim_end());
+        let _ = write!(page, "\n## {names}\n\n```text\n{text}\n```\n");
     }
     Ok(page)
 }

@@ -143,5 +143,5 @@ pub(crate) fn work(program: &Path, folder: &Path) -> Result<(), String> {
     expect("illustrate --json", "\"")?;
     let networks = "l2o test --weights rnnprop-1 --dim 8 --samples 8 --problems 2 --steps 20";
     expect(&format!("{networks} --learned-only --json"), "rnnprop-1")?;
-    expect("control template", "\"ticks\"")
+    expect("control template", "\"horizon\"")
 }
