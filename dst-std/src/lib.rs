@@ -63,6 +63,9 @@ pub mod qp;
 pub mod random;
 #[cfg(feature = "cli")]
 pub mod report;
+#[cfg(test)]
+#[path = "../tests/scratch/mod.rs"]
+mod scratch;
 pub mod search;
 pub mod tune;
 pub mod validation;

@@ -79,7 +79,8 @@ mod tests {
             to: Vec::new(),
             form: Form::Lines,
         };
-        write!(lines, "one {}\ntwo {}\n", "\u{1b}[1m", "α\r").unwrap();
+        let text = "one \u{1b}[1m\ntwo α\r\n";
+        lines.write_all(text.as_bytes()).unwrap();
         assert_eq!(
             String::from_utf8(lines.to).unwrap(),
             "one \\u{1b}[1m\ntwo α\\r\n"

@@ -2,7 +2,7 @@
 //!
 //! Bars go to standard error, for tasks that take longer than two seconds. If standard error is a file, a line goes there every
 //! minute instead. The first Ctrl-C (or request to terminate) raises the flag of the process, so that finished results are kept. What
-//! has not ended a second and a half later is ended, wherever it is; no file is half-written, since files are renamed when they are
+//! has not ended 1.2 seconds later is ended, wherever it is; no file is half-written, since files are renamed when they are
 //! whole. The second signal ends the program at once.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ const PERIOD: Duration = Duration::from_secs(60);
 /// Time between two looks at tasks that report nothing.
 const LOOK: Duration = Duration::from_millis(250);
 /// Time between the first signal and the end of the process.
-const GRACE: Duration = Duration::from_millis(1500);
+const GRACE: Duration = Duration::from_millis(1200);
 
 /// Progress bars on standard error, or lines if it is no terminal.
 #[derive(Debug)]

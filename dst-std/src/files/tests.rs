@@ -1,10 +1,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
-
-#[path = "../../tests/scratch/mod.rs"]
-mod scratch;
-use scratch::Scratch;
+use crate::scratch::Scratch;
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777

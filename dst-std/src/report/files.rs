@@ -107,7 +107,7 @@ fn refused(path: &Path, error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::scratch::Scratch;
+    use crate::scratch::Scratch;
 
     #[test]
     fn files_are_replaced_and_listed() {

@@ -33,9 +33,6 @@ mod markup;
 mod page;
 mod pen;
 mod plot;
-#[cfg(test)]
-#[path = "../../tests/scratch/mod.rs"]
-mod scratch;
 mod section;
 mod series;
 mod table;
