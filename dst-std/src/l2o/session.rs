@@ -292,7 +292,8 @@ impl Session {
         let (file, mut notes) = open(bytes)?;
         let there = notes.remove(DIGEST).ok_or("is no checkpoint of dst")?;
         let tensors = VECTORS.map(|name| file.tensor(name).map_or(&[][..], |view| view.data()));
-        if there != digest(tensors, &notes) {
+        // A fuzzer does not guess a digest; an attacker computes it.
+        if !cfg!(fuzzing) && there != digest(tensors, &notes) {
             return Err("is damaged: its digest is that of another content".to_owned());
         }
         let mut session = Self::new(plan);

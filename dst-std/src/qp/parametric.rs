@@ -74,8 +74,8 @@ impl ParametricProgram {
         read.map_err(|why| refused(&why))
     }
 
-    /// Reads the content of an `.npz` file.
-    pub(super) fn from_npz(bytes: &[u8]) -> Result<Self, String> {
+    /// Reads the content of an `.npz` file. The error is a sentence without a subject.
+    pub fn from_npz(bytes: &[u8]) -> Result<Self, String> {
         let required = |name: &str| {
             let found = npz::array(bytes, name)?;
             found.ok_or_else(|| format!("has no '{name}'; it needs P, A and q, and l or u"))
@@ -84,8 +84,8 @@ impl ParametricProgram {
         Self::new(p, a, q, npz::array(bytes, "l")?, npz::array(bytes, "u")?)
     }
 
-    /// Reads the content of a `.json` file.
-    pub(super) fn from_json(bytes: &[u8]) -> Result<Self, String> {
+    /// Reads the content of a `.json` file. The error is a sentence without a subject.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
         let fields: Fields = serde_json::from_slice(bytes).map_err(|e| {
             format!("is not a program: {e}; it needs P, A and q as rows of numbers, and l or u")
         })?;

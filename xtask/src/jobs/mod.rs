@@ -15,6 +15,7 @@ mod data_sets;
 mod docs;
 pub(crate) mod examples;
 mod fmt;
+pub(crate) mod fuzz;
 pub(crate) mod growth;
 mod host;
 pub(crate) mod overhead;
@@ -70,6 +71,7 @@ pub(crate) const HOST: &[Job] = &[
     noted("examples", examples::run),
     job("overhead", overhead::run),
     job("C library", c::run),
+    noted("fuzz", fuzz::in_tests),
 ];
 
 /// Jobs for other targets.

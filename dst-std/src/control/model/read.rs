@@ -2,6 +2,7 @@
 //!
 //! A key that begins with `//` is a comment, at any depth.
 
+use std::io;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -25,10 +26,18 @@ impl Model {
     pub fn read(path: &Path) -> Result<Self, ModelError> {
         let content = |path: &Path| std::fs::read_to_string(path);
         let text = content(path).map_err(|e| ModelError::new(e.to_string()))?;
-        let mut model = Self::from_json(&text)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::from_texts(&text, |file| content(&folder.join(file)))
+    }
+
+    /// Reads a model from JSON, and its starting states from the text of the file that it names, if it names one.
+    pub fn from_texts(
+        text: &str,
+        content: impl FnOnce(&str) -> io::Result<String>,
+    ) -> Result<Self, ModelError> {
+        let mut model = Self::from_json(text)?;
         if let Start::File { file, states } = &mut model.start {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            let text = content(&folder.join(&*file));
+            let text = content(file);
             let text = text.map_err(|e| ModelError::new(format!("start: {file}: {e}")))?;
             *states = table(file, &text)?;
         }
