@@ -114,6 +114,14 @@ enum Command {
         )]
         input: Option<std::path::PathBuf>,
     },
+    /// `dst --portable`: the same bits on emulated processors with and without AVX2.
+    Portable,
+    /// `dst` killed at random moments, on a full disk, with closed pipes, under tiny limits, sixteen times in one directory.
+    Soak {
+        /// Kills.
+        #[arg(long, default_value_t = 200)]
+        rounds: u32,
+    },
     /// The C library: header, programs under sanitisers and valgrind, then as firmware under QEMU.
     TestC {
         /// Leaves out the firmware.
@@ -202,6 +210,8 @@ fn main() -> ExitCode {
         Command::Fuzz {
             target, minutes, ..
         } => suite::exit_code(fuzz::run(&cargo, target.as_deref(), minutes)),
+        Command::Portable => suite::each([("portable", || jobs::portable::run(&cargo))]),
+        Command::Soak { rounds } => suite::each([("soak", || jobs::soak::run(&cargo, rounds))]),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
         Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
         Command::CLib { target, small, out } => {

@@ -19,6 +19,8 @@ pub(crate) mod fuzz;
 pub(crate) mod growth;
 mod host;
 pub(crate) mod overhead;
+pub(crate) mod portable;
+pub(crate) mod soak;
 pub(crate) mod templates;
 pub(crate) mod words;
 
@@ -72,6 +74,8 @@ pub(crate) const HOST: &[Job] = &[
     job("overhead", overhead::run),
     job("C library", c::run),
     noted("fuzz", fuzz::in_tests),
+    noted("portable", portable::run),
+    noted("soak", soak::in_tests),
 ];
 
 /// Jobs for other targets.
