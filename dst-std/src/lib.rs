@@ -30,7 +30,8 @@
 //! | [`progress`] | one way to watch and to cancel long work |
 //! | [`files`], [`mod@format`], [`machine`] | files written whole or not at all; numbers as text; memory and facts of the machine |
 //!
-//! The [`guide`] has a chapter for each use. Results have the same bits on any number of threads.
+//! The [`guide`] has a chapter for each use. Results have the same bits on any number of threads; on other
+//! instruction sets too with [`Arithmetic::Portable`](linalg::Arithmetic).
 //!
 //! The default feature `cli` adds the program, `experiments` and `report`. With `default-features = false` the crate is a library
 //! without clap, indicatif and ctrlc.

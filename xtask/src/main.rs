@@ -16,6 +16,7 @@ use clap::{Parser, Subcommand};
 use crate::cargo::Cargo;
 use crate::jobs::c_lib::Scope;
 use crate::jobs::cross::{Options, TARGETS};
+use crate::jobs::fuzz;
 
 /// The jobs of this workspace.
 #[derive(Parser)]
@@ -110,6 +111,34 @@ enum Command {
         #[arg(long)]
         first: bool,
     },
+    /// Fuzzing with libFuzzer: readers of files, sequences of C calls, exported controllers.
+    ///
+    /// Installs clang if it is missing. Inputs that reach new code are kept in the target folder for the next time. A fault ends with
+    /// exit code 1 and the path of its input, made smaller. The targets and their inputs: tests/fuzz.
+    Fuzz {
+        /// One target only.
+        #[arg(value_parser = fuzz::TARGETS.map(|target| target.name))]
+        target: Option<String>,
+        /// Minutes of each target.
+        #[arg(long, default_value_t = 1.0)]
+        minutes: f64,
+        /// Runs this input alone, and shows what happens.
+        #[arg(
+            long,
+            value_name = "FILE",
+            requires = "target",
+            conflicts_with = "minutes"
+        )]
+        input: Option<std::path::PathBuf>,
+    },
+    /// `dst --portable`: the same bits on emulated processors with and without AVX2.
+    Portable,
+    /// `dst` killed at random moments, on a full disk, with closed pipes, under tiny limits, sixteen times in one directory.
+    Soak {
+        /// Kills.
+        #[arg(long, default_value_t = 200)]
+        rounds: u32,
+    },
     /// The C library: header, programs under sanitisers and valgrind, then as firmware under QEMU.
     TestC {
         /// Leaves out the firmware.
@@ -195,6 +224,16 @@ fn main() -> ExitCode {
         }
         Command::Growth { quick } => suite::exit_code(jobs::growth::run(&cargo, quick)),
         Command::CleanClone { first } => jobs::clean_clone::run(&cargo, first),
+        Command::Fuzz {
+            target: Some(target),
+            input: Some(input),
+            ..
+        } => suite::exit_code(fuzz::replay(&cargo, &target, &input)),
+        Command::Fuzz {
+            target, minutes, ..
+        } => suite::exit_code(fuzz::run(&cargo, target.as_deref(), minutes)),
+        Command::Portable => suite::each([("portable", || jobs::portable::run(&cargo))]),
+        Command::Soak { rounds } => suite::each([("soak", || jobs::soak::run(&cargo, rounds))]),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
         Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
         Command::CLib { target, small, out } => {

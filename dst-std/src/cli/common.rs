@@ -31,7 +31,7 @@ impl Parallel {
 /// The seed of all random numbers.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(super) struct Seeded {
-    /// Seed of all random numbers: the same seed, the same results.
+    /// Seed of all random numbers: the same seed, the same results on machines with the same instruction set; with --portable, on all.
     #[arg(long, value_name = "S", default_value = "1", value_parser = seed, allow_hyphen_values = true)]
     pub(super) seed: u64,
 }

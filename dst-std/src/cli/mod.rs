@@ -27,11 +27,15 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use crate::experiments;
+use crate::linalg::Arithmetic;
 
 /// Differentiate how long an iterative algorithm runs until it stops.
 #[derive(Parser)]
 #[command(name = "dst", version, after_help = EXAMPLES)]
 struct Cli {
+    /// The same bits on every x86-64 and aarch64, at some cost in time; by default results depend on the instruction set.
+    #[arg(long, global = true, display_order = 900)]
+    portable: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -114,6 +118,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Err(sentence) = terminal::interrupt() {
         complain(&sentence);
         return ExitCode::FAILURE;
+    }
+    if cli.portable && Arithmetic::Portable.choose().is_err() {
+        complain(&"--portable must be chosen before the first computation of the process");
+        return ExitCode::from(2);
     }
     let result = match cli.command {
         Command::Checkpoints(args) => checkpoints::run(&args),

@@ -52,7 +52,7 @@ impl Loss {
     pub(super) fn of<T: Real>(self, f: T, least: T) -> T {
         match self {
             Self::Mean => f,
-            Self::Log => T::from_f64(Self::above(f, least).to_f64().ln()),
+            Self::Log => T::from_f64(libm::log(Self::above(f, least).to_f64())),
         }
     }
 

@@ -12,7 +12,6 @@
 use std::cell::RefCell;
 
 use dst_core::{Bar, Cost, Dims, Objective, Point, Reading, Seed, System};
-use pulp::Arch;
 
 use super::architecture::Architecture;
 use super::features::Features;
@@ -20,7 +19,7 @@ use super::kernel::{TILE, WIDTH};
 use super::network::Network;
 use super::passes::{Backward, Finite, Forward, State};
 use super::scratch::{Memory, NetworkScratch};
-use crate::linalg::Real;
+use crate::linalg::{Real, dispatch};
 
 /// Numbers that the network remembers of a tile of coordinates.
 const REMEMBERED: usize = 4 * TILE * WIDTH;
@@ -204,7 +203,7 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
         let weights = self.model.weights_of(at.theta);
         let (network, number) = Network::forwards(weights, &mut buffers, at.t);
         stamp[0] = number;
-        Arch::new().dispatch(Forward {
+        dispatch(Forward {
             features: Features::new(self.model, at.t),
             network,
             g,
@@ -239,7 +238,7 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
     /// All but the memories, which are nine tenths of a state: x depends on all of them, so it shows at once what is wrong with one.
     /// A cotangent of theirs reaches that of θ one step further back, and the engine looks at that in the end.
     fn all_finite(&self, values: &[T]) -> bool {
-        Arch::new().dispatch(Finite(&values[self.remembered()..]))
+        dispatch(Finite(&values[self.remembered()..]))
     }
 
     fn cost(&self) -> Cost {
@@ -308,7 +307,7 @@ impl<T: Real, O: Objective<T>> Optimiser<'_, O, T> {
         let (g_bar, scratch) = scratch.split_at_mut(full);
         let mut buffers = self.scratch.borrow_mut();
         let weights = self.model.weights_of(at.theta);
-        Arch::new().dispatch(Backward {
+        dispatch(Backward {
             features: Features::new(self.model, at.t),
             network: Network::backwards(weights, &mut buffers, at.t, stamp[0]),
             g,

@@ -7,9 +7,9 @@
 //! One pass over W gives f and ∇f: row i is still in the cache when its residual σ(zᵢ) − yᵢ is known.
 
 use dst_core::Objective;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
-use crate::linalg::{Real, largest_eigenvalue};
+use crate::linalg::{Real, dispatch, largest_eigenvalue};
 use crate::problems::minimise;
 use crate::random::{fill_normals_from, normal, uniform};
 
@@ -283,7 +283,7 @@ impl<T: Real> Objective<T> for Task<T> {
             share: T::ONE / T::from_count(self.family.samples),
             sum: T::ZERO,
         };
-        Arch::new().dispatch(Pass {
+        dispatch(Pass {
             data: &self.data,
             x: wide,
             to: sum,
@@ -299,7 +299,7 @@ impl<T: Real> Objective<T> for Task<T> {
             slopes: tape,
             share: T::ONE / T::from_count(self.family.samples),
         };
-        Arch::new().dispatch(Pass {
+        dispatch(Pass {
             data: &self.data,
             x: wide,
             to: sum,

@@ -1,4 +1,4 @@
-//! Dense matrices: products and factorisations by faer.
+//! Dense matrices: products and factorisations by faer, or in [portable arithmetic](Arithmetic::Portable) by plain loops.
 //!
 //! On one thread, always: faer cuts its sums differently for another number of threads, and results must not depend on that.
 
@@ -7,6 +7,8 @@ use faer::linalg::householder;
 use faer::linalg::matmul::matmul;
 use faer::linalg::qr::no_pivoting::factor;
 use faer::{Accum, Conj, Mat, Par, Spec};
+
+use super::{Arithmetic, plain};
 
 /// A dense matrix.
 #[derive(Clone, Debug)]
@@ -42,6 +44,19 @@ impl Dense {
     /// If the matrix is not square.
     pub fn orthogonal_factor(self) -> Self {
         assert_eq!(self.rows(), self.columns(), "a square matrix");
+        match Arithmetic::current() {
+            Arithmetic::Native => self.faer_factor(),
+            Arithmetic::Portable => self.plain_factor(),
+        }
+    }
+
+    fn plain_factor(self) -> Self {
+        let column = |j| (0..self.rows()).map(|i| self.entry(i, j)).collect();
+        let q = plain::orthogonal_factor((0..self.columns()).map(column).collect());
+        Self::from_fn(q.len(), q.len(), |i, j| q[j][i])
+    }
+
+    fn faer_factor(self) -> Self {
         let Self(mut factors) = self;
         let dim = factors.nrows();
         let block = factor::recommended_block_size::<f64>(dim, dim);
@@ -91,6 +106,22 @@ impl Dense {
     /// If the numbers of columns differ.
     pub fn times_transposed(&self, other: &Self) -> Self {
         assert_eq!(self.columns(), other.columns(), "columns of one number");
+        match Arithmetic::current() {
+            Arithmetic::Native => self.faer_product(other),
+            Arithmetic::Portable => self.plain_product(other),
+        }
+    }
+
+    fn plain_product(&self, other: &Self) -> Self {
+        let rows = |m: &Self| -> Vec<Vec<f64>> {
+            let row = |i| (0..m.columns()).map(|j| m.entry(i, j)).collect();
+            (0..m.rows()).map(row).collect()
+        };
+        let products = plain::products(&rows(self), &rows(other));
+        Self::from_fn(self.rows(), other.rows(), |i, j| products[i][j])
+    }
+
+    fn faer_product(&self, other: &Self) -> Self {
         let mut product = Mat::zeros(self.rows(), other.rows());
         matmul(
             &mut product,
@@ -118,7 +149,11 @@ mod tests {
     fn the_orthogonal_factor_is_orthogonal_and_the_rest_triangular() {
         for dim in [1, 2, 3, 40] {
             let m = random(dim);
-            let q = m.clone().orthogonal_factor();
+            let q = m.clone().faer_factor();
+            let plain = m.clone().plain_factor();
+            for (i, j) in (0..dim).flat_map(|i| (0..dim).map(move |j| (i, j))) {
+                assert!((q.entry(i, j) - plain.entry(i, j)).abs() < 1e-12);
+            }
             let identity = q.times_transposed(&q);
             for i in 0..dim {
                 for j in 0..dim {
@@ -136,13 +171,15 @@ mod tests {
     #[test]
     fn products() {
         let (m, lambda) = (random(5), [1.0, 2.0, 3.0, 4.0, 5.0]);
-        let product = m.scaled_columns(&lambda).times_transposed(&m);
-        for i in 0..5 {
-            for j in 0..5 {
-                let sum: f64 = (0..5)
-                    .map(|k| m.entry(i, k) * lambda[k] * m.entry(j, k))
-                    .sum();
-                assert!((product.entry(i, j) - sum).abs() < 1e-13);
+        let scaled = m.scaled_columns(&lambda);
+        for product in [scaled.faer_product(&m), scaled.plain_product(&m)] {
+            for i in 0..5 {
+                for j in 0..5 {
+                    let sum: f64 = (0..5)
+                        .map(|k| m.entry(i, k) * lambda[k] * m.entry(j, k))
+                        .sum();
+                    assert!((product.entry(i, j) - sum).abs() < 1e-13);
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Elementary functions of one number with a stated accuracy, to be inlined into vectorised loops; and a dot product.
 //!
 //! Each function is written without a branch, so that the compiler turns a loop over it into vector instructions;
-//! [`Arch::dispatch`] compiles that loop for each instruction set and picks one at run time. Every operation
+//! [`dispatch`] compiles that loop for each instruction set and picks one at run time. Every operation
 //! is an IEEE one (`mul_add` included), so the results have the same bits whatever the instruction set.
 //!
 //! | function | largest error seen, in units in the last place | at the ends |
@@ -19,7 +19,9 @@
 
 use std::f64::consts::{LN_2, LOG2_E, SQRT_2};
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
+
+use super::dispatch;
 
 /// Adding it rounds to a whole number, which then stands in the low bits.
 const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5·2⁵²
@@ -164,7 +166,7 @@ pub(crate) mod one {
 /// If the slices differ in length.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len(), "slices of one length");
-    Arch::new().dispatch(Dot { a, b })
+    dispatch(Dot { a, b })
 }
 
 struct Dot<'a> {
@@ -223,7 +225,7 @@ mod tests {
 
     fn map(x: &[f64], function: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut out = vec![0.0; x.len()];
-        Arch::new().dispatch(Map {
+        dispatch(Map {
             x,
             out: &mut out,
             function,

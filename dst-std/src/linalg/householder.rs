@@ -8,9 +8,9 @@
 //! The eight vectors of a block are interleaved by eights, so that a pass reads one stream. Long vectors are halved
 //! until they are short enough for one thread, and the sums of the halves added.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
-use super::{Operator, symmetric::Symmetric};
+use super::{Operator, dispatch, symmetric::Symmetric};
 use crate::parallel;
 
 /// Reflections in a block, and the length of what is interleaved.
@@ -161,7 +161,7 @@ fn sweep(x: &mut [f64], pass: Pass<'_>, first: usize) -> [f64; BLOCK] {
     let groups = x.len().div_ceil(BLOCK);
     if groups <= PIECE {
         let groups = first..first + groups;
-        return Arch::new().dispatch(Sweep { x, pass, groups });
+        return dispatch(Sweep { x, pass, groups });
     }
     let middle = groups / 2;
     let (left, right) = x.split_at_mut(BLOCK * middle);

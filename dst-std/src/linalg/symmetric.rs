@@ -10,10 +10,10 @@
 //! do not depend on the number of threads. They do depend on the vector length of the processor, by a few units in the
 //! last place.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::Operator;
+use super::{Operator, dispatch};
 use crate::parallel;
 
 /// Rows and columns of a tile: one vector of AVX-512, two of AVX2.
@@ -177,7 +177,7 @@ impl Symmetric {
         match *panels {
             [] => {}
             [panel] => {
-                Arch::new().dispatch(Product {
+                dispatch(Product {
                     tiles: self.tiles_of(panel),
                     first: panel.first,
                     x,
@@ -198,7 +198,7 @@ impl Symmetric {
     fn sum_of(&self, panels: &[Panel]) -> f64 {
         match *panels {
             [] => 0.0,
-            [panel] => Arch::new().dispatch(Sum {
+            [panel] => dispatch(Sum {
                 tiles: self.tiles_of(panel),
             }),
             _ => {

@@ -43,7 +43,7 @@ impl Controller {
     /// True if a step with this error is accepted. Changes `h` to the length of the next trial either way.
     pub(super) fn judge(&mut self, error: f64, h: &mut f64) -> bool {
         if error <= 1.0 {
-            let factor = SAFETY * error.powf(-ALPHA) * self.before.powf(BETA);
+            let factor = SAFETY * libm::pow(error, -ALPHA) * libm::pow(self.before, BETA);
             // Right after a rejection a longer step would be rejected again.
             let most = if self.rejected { 1.0 } else { GROW };
             *h *= factor.clamp(SHRINK, most);
@@ -53,7 +53,7 @@ impl Controller {
         } else {
             // Of a step that left the finite numbers nothing is known but that it was too long.
             let factor = if error.is_finite() {
-                (SAFETY * error.powf(-ORDER)).max(SHRINK)
+                (SAFETY * libm::pow(error, -ORDER)).max(SHRINK)
             } else {
                 SHRINK
             };
@@ -107,7 +107,7 @@ pub(super) fn first_step<Y: System<f64> + ?Sized>(
     let second = if steepest <= 1e-15 {
         (guess * 1e-3).max(1e-6)
     } else {
-        (0.01 / steepest).powf(0.2)
+        libm::pow(0.01 / steepest, 0.2)
     };
     // A rate that is not finite at the guess says that the guess was long.
     if curvature.is_finite() && second.is_finite() {

@@ -110,7 +110,7 @@ pub(super) fn locate<Y: System<f64> + ?Sized>(
 ) -> Located {
     let above = |j: f64| {
         if epsilon > 0.0 {
-            (j / epsilon).ln()
+            libm::log(j / epsilon)
         } else {
             j - epsilon
         }

@@ -65,8 +65,8 @@ impl ParametricProgram {
         read.map_err(|why| refused(&why))
     }
 
-    /// Reads the content of an `.npz` file.
-    pub(super) fn from_npz(bytes: &[u8]) -> Result<Self, String> {
+    /// Reads the content of an `.npz` file. The error is a sentence without a subject.
+    pub fn from_npz(bytes: &[u8]) -> Result<Self, String> {
         let required = |name: &str| {
             let found = npz::array(bytes, name)?;
             found.ok_or_else(|| format!("has no '{name}'; it needs P, A and q, and l or u"))
@@ -75,8 +75,8 @@ impl ParametricProgram {
         Self::new(p, a, q, npz::array(bytes, "l")?, npz::array(bytes, "u")?)
     }
 
-    /// Reads the content of a `.json` file.
-    pub(super) fn from_json(bytes: &[u8]) -> Result<Self, String> {
+    /// Reads the content of a `.json` file. The error is a sentence without a subject.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
         /// The most bytes of memory for a byte of text: rows of one number of one digit.
         const ROWS: f64 = 16.0;
         Footprint::of("has too much: it")

@@ -125,7 +125,7 @@ impl Axis {
             }
             (None, Scale::Log) => {
                 let (low, high) = spread_ratio(low, high);
-                let pad = (0.04 * (high.ln() - low.ln())).exp();
+                let pad = libm::exp(0.04 * (libm::log(high) - libm::log(low)));
                 ((low / pad).max(1e-305), (high * pad).min(1e305))
             }
         };
@@ -222,7 +222,7 @@ impl Ruler {
     pub(super) fn place(&self, value: f64) -> f64 {
         if self.log {
             // Not the logarithm of a ratio: that of 1e290 and 1e-290 overflows.
-            (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
+            (libm::log(value) - libm::log(self.low)) / (libm::log(self.high) - libm::log(self.low))
         } else {
             (value - self.low) / (self.high - self.low)
         }

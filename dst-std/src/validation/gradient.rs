@@ -222,7 +222,7 @@ impl GradientRun {
         let start = start.iterate().criterion;
         // J falls about exponentially.
         while let Status::Running(now) = problem.advance(&mut memory, PORTION).map_err(explain)? {
-            let share = (start / now.best_criterion).ln() / (start / self.epsilon).ln();
+            let share = libm::log(start / now.best_criterion) / libm::log(start / self.epsilon);
             let parts = (PARTS as f64 * share) as usize;
             task.advance(parts.saturating_sub(task.done()));
         }
@@ -232,7 +232,7 @@ impl GradientRun {
             status => {
                 let at = status.iterate();
                 // A run that oscillates falls every other step: what counts is how far it has come.
-                let share = (start / at.best_criterion).ln() / (start / self.epsilon).ln();
+                let share = libm::log(start / at.best_criterion) / libm::log(start / self.epsilon);
                 let remedy = if share > 0.05 {
                     "raise --max-steps or --eps"
                 } else {

@@ -18,11 +18,14 @@ pub(crate) mod dist;
 mod docs;
 pub(crate) mod examples;
 mod fmt;
+pub(crate) mod fuzz;
 pub(crate) mod growth;
 mod host;
 pub(crate) mod licences;
 pub(crate) mod overhead;
 pub(crate) mod packages;
+pub(crate) mod portable;
+pub(crate) mod soak;
 pub(crate) mod templates;
 pub(crate) mod words;
 
@@ -78,6 +81,9 @@ pub(crate) const HOST: &[Job] = &[
     job("overhead", overhead::run),
     noted("packages", packages::run),
     job("C library", c::run),
+    noted("fuzz", fuzz::in_tests),
+    noted("portable", portable::run),
+    noted("soak", soak::in_tests),
 ];
 
 /// Jobs for other targets.

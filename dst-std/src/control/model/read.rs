@@ -31,10 +31,18 @@ impl Model {
     pub fn read(path: &Path) -> Result<Self, ModelError> {
         let content = |path: &Path, most| read_text_at_most(path, most).map_err(|e| reason(&e));
         let text = content(path, LARGEST_MODEL).map_err(ModelError::new)?;
-        let mut model = Self::from_json(&text)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::from_texts(&text, |file| content(&folder.join(file), LARGEST_STATES))
+    }
+
+    /// Reads a model from JSON, and its starting states from the text of the file that it names, if it names one.
+    pub fn from_texts(
+        text: &str,
+        content: impl FnOnce(&str) -> Result<String, String>,
+    ) -> Result<Self, ModelError> {
+        let mut model = Self::from_json(text)?;
         if let Start::File { file, states } = &mut model.start {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            let text = content(&folder.join(&*file), LARGEST_STATES);
+            let text = content(file);
             let text = text.map_err(|e| ModelError::new(format!("start: {file}: {e}")))?;
             *states = table(file, &text)?;
         }

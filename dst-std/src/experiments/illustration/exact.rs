@@ -13,16 +13,16 @@ pub struct Exact {
 
 /// The flow at time t.
 pub(super) fn flow(theta: f64, t: f64) -> (f64, f64) {
-    ((-t).exp(), (-4.0 * theta * t).exp())
+    (libm::exp(-t), libm::exp(-4.0 * theta * t))
 }
 
 impl Exact {
     /// The first t with e^{−2t} + 16·e^{−8θt} = ε. `None` if there is none, or it is at the start.
     pub fn solve(theta: f64, epsilon: f64) -> Option<Self> {
-        let j = |t: f64| (-2.0 * t).exp() + 16.0 * (-8.0 * theta * t).exp();
+        let j = |t: f64| libm::exp(-2.0 * t) + 16.0 * libm::exp(-8.0 * theta * t);
         // J is convex: it falls until its minimum (θ < 0) or for ever.
         let mut high = if theta < 0.0 {
-            (-1.0 / (64.0 * theta)).ln() / (2.0 - 8.0 * theta)
+            libm::log(-1.0 / (64.0 * theta)) / (2.0 - 8.0 * theta)
         } else {
             1.0
         };
@@ -45,10 +45,10 @@ impl Exact {
                 high = middle;
             }
         }
-        let second = 128.0 * (-8.0 * theta * high).exp();
+        let second = 128.0 * libm::exp(-8.0 * theta * high);
         Some(Self {
             time: high,
-            time_gradient: -second * high / (2.0 * (-2.0 * high).exp() + theta * second),
+            time_gradient: -second * high / (2.0 * libm::exp(-2.0 * high) + theta * second),
         })
     }
 }

@@ -188,8 +188,8 @@ fn ellipse(a: f64, b: f64, level: f64) -> impl Iterator<Item = (f64, f64)> {
     (0..=240).map(move |i| {
         let angle = std::f64::consts::TAU * f64::from(i) / 240.0;
         (
-            (level / a).sqrt() * angle.cos(),
-            (level / b).sqrt() * angle.sin(),
+            (level / a).sqrt() * libm::cos(angle),
+            (level / b).sqrt() * libm::sin(angle),
         )
     })
 }
@@ -274,7 +274,7 @@ fn errors_plot(lines: &[ErrorLine]) -> Plot {
         seen.push(line.expected);
         let ends = (line.points.first(), line.points.last());
         if let (Some(&(h0, e0)), Some(&(h1, _))) = ends {
-            let e1 = e0 * (h1 / h0).powf(line.expected);
+            let e1 = e0 * libm::pow(h1 / h0, line.expected);
             plot = plot.line(Series::new("", [(h0, e0), (h1, e1)]).grey().thin().dashed());
         }
     }

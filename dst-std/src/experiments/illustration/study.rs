@@ -123,7 +123,7 @@ pub(super) fn error_line(
         Some((h, ((gradient - exact) / exact).abs()))
     };
     let steps =
-        (0..=config.order_divisions).map(|k| config.order_step * 0.5f64.powf(0.5 * k as f64));
+        (0..=config.order_divisions).map(|k| config.order_step * libm::exp2(-0.5 * k as f64));
     let points: Vec<(f64, f64)> = steps.filter_map(error).collect();
     let visible: Vec<(f64, f64)> = points.iter().copied().filter(|p| p.1 > 0.0).collect();
     let order = common::order(&visible);

@@ -431,7 +431,7 @@ fn over_seeds(section: &mut Section, results: &L2oResults) {
         let mean = |of: &dyn Fn((f64, f64)) -> f64| {
             pairs.iter().map(|pair| of(pair[which])).sum::<f64>() / pairs.len() as f64
         };
-        (mean(&|(n, _)| n), mean(&|(_, f)| f.ln()).exp())
+        (mean(&|(n, _)| n), libm::exp(mean(&|(_, f)| libm::log(f))))
     };
     section.claim(
         format!(

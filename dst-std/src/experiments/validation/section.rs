@@ -254,7 +254,7 @@ fn error_plot(case: &Case) -> Plot {
         if colour != 1
             && let (Some(first), Some(last)) = (line.points.first(), line.points.last())
         {
-            let guide = |h: f64| (h, 0.5 * last.error * (h / last.step).powf(order));
+            let guide = |h: f64| (h, 0.5 * last.error * libm::pow(h / last.step, order));
             let ends = [guide(first.step), guide(last.step)];
             plot = plot.line(Series::new("", ends).grey().dashed().thin());
         }

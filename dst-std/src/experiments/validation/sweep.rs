@@ -290,7 +290,7 @@ fn affordable(bytes: usize, state_bytes: usize, method: IntegratorName, steps: u
 fn order(points: &[Point], fit_from: f64) -> f64 {
     let fitted = points.iter().filter(|p| p.step <= fit_from * (1.0 + 1e-12));
     let fitted: Vec<(f64, f64)> = fitted.map(|p| (p.step, p.error)).collect();
-    if fitted.len() < 3 || fitted.iter().any(|p| !p.1.ln().is_finite()) {
+    if fitted.len() < 3 || fitted.iter().any(|p| !libm::log(p.1).is_finite()) {
         return f64::NAN;
     }
     common::order(&fitted)

@@ -1,9 +1,10 @@
 //! The networks of all coordinates, forwards and backwards, vectorised and cut into pieces for threads.
 
 use dst_core::Point;
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use super::ROWS;
+use crate::linalg::dispatch;
 use crate::linalg::elementwise::{dot, one};
 use crate::parallel;
 
@@ -170,7 +171,7 @@ impl Forward<'_> {
     pub(super) fn run(self) -> [f64; 2] {
         let Self { part, rate } = self;
         let Some(middle) = middle(rate.len()) else {
-            Arch::new().dispatch(Forward { part, rate });
+            dispatch(Forward { part, rate });
             return [dot(part.g, part.g), dot(part.x, part.g)];
         };
         let (left, right) = part.split_at(middle);
@@ -246,7 +247,7 @@ impl WithSimd for Backward<'_> {
 impl Backward<'_> {
     pub(super) fn run(self) {
         let Some(middle) = middle(self.g_bar.len()) else {
-            Arch::new().dispatch(self);
+            dispatch(self);
             return;
         };
         let Self {
