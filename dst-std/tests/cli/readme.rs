@@ -5,10 +5,11 @@ use std::path::Path;
 use crate::support::{Scratch, dst};
 
 /// Pages whose commands are parsed; those of the first are run too.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "README.md",
     "CONTRIBUTING.md",
     "dst-bench/RESULTS.md",
+    "dst-std/README.md",
     "dst-core/src/guide/choosing.md",
     "dst-std/src/guide/tuning.md",
     "dst-std/src/guide/online_adaptation.md",
