@@ -64,7 +64,7 @@ pub mod qp;
 pub mod random;
 #[cfg(feature = "cli")]
 pub mod report;
-#[cfg(test)]
+#[cfg(all(test, feature = "cli"))]
 #[path = "../tests/scratch/mod.rs"]
 mod scratch;
 pub mod search;

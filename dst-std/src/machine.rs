@@ -10,7 +10,7 @@ pub(crate) fn available_memory() -> Option<u64> {
     limits.into_iter().flatten().chain(groups()).min()
 }
 
-/// What is left of the address space of this process, if it is limited.
+/// The rest of the address space of this process, if it is limited.
 fn address_space() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = text
@@ -21,7 +21,7 @@ fn address_space() -> Option<u64> {
     Some(limit.saturating_sub(used))
 }
 
-/// What is left in the control groups of this process and those around them, of either version.
+/// The rest in the control groups of this process and those around them, of either version.
 fn groups() -> impl Iterator<Item = u64> {
     let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mut left = Vec::new();

@@ -178,12 +178,12 @@ impl Observer for Terminal {
     }
 }
 
-/// What is left to do if the process is ended in the middle of its work.
+/// Last act of a process that is ended in the middle of its work.
 type Rescue = Box<dyn FnOnce() + Send>;
 static RESCUE: Mutex<Option<Rescue>> = Mutex::new(None);
 
-/// Replaces what is left to do if the process is ended in the middle of its work. It takes milliseconds, and needs nothing that the
-/// work may hold.
+/// Replaces the last act of a process that is ended in the middle of its work. It takes milliseconds, and needs nothing that the work
+/// may hold.
 pub(super) fn rescue(last: impl FnOnce() + Send + 'static) {
     *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
 }

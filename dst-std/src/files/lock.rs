@@ -17,6 +17,7 @@ pub(crate) struct Lock {
 }
 
 /// Use of a locked directory.
+#[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     /// Single files with names of their own.
@@ -49,6 +50,7 @@ impl Lock {
     }
 
     /// Takes the lock of a directory; `None` if another process uses it in a way that excludes this one.
+    #[cfg(feature = "cli")]
     pub(crate) fn of_directory(path: &Path, how: Use) -> Option<Self> {
         // Some systems open no directories: no lock.
         let file = File::open(path).ok();

@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(crate) use lock::{Lock, Use};
+pub(crate) use lock::Lock;
+#[cfg(feature = "cli")]
+pub(crate) use lock::Use;
 pub(crate) use read::{read_at_most, read_text_at_most};
 use target::{Target, target};
 
@@ -210,5 +212,5 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(all(test, unix, feature = "cli"))]
 mod tests;
