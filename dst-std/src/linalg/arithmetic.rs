@@ -66,7 +66,8 @@ fn portable<W: WithSimd>(kernel: W) -> W::Output {
     if let Some(simd) = pulp::x86::V3::try_new() {
         return simd.vectorize(With { kernel, simd });
     }
-    kernel.with_simd(Scalar256b)
+    let simd = Scalar256b;
+    With { kernel, simd }.call()
 }
 
 /// A kernel with its vectors, to be compiled for their instruction set.

@@ -372,3 +372,43 @@ fn a_full_disk_keeps_the_earlier_files() {
     assert!(contents(&out) == before && scratch.names() == names);
     works(&out, &["--steps", "4", "--resume"]);
 }
+
+#[test]
+fn a_training_goes_on_in_its_own_arithmetic_only() {
+    let scratch = Scratch::new("arithmetic");
+    for (name, first, then, words) in [
+        ("a", "--portable", "--quiet", "with --portable; give that"),
+        ("b", "--quiet", "--portable", "without --portable; leave"),
+    ] {
+        let out = scratch.path(&format!("{name}.safetensors"));
+        let common = |steps: &'static str| -> Vec<&'static str> {
+            vec![
+                "l2o",
+                "train",
+                "--dim",
+                "8",
+                "--samples",
+                "4",
+                "--batch",
+                "2",
+                "--segments",
+                "1",
+                "--steps",
+                steps,
+            ]
+        };
+        let train = |steps, arithmetic: &str, more: &[&str]| {
+            let mut command = program();
+            command
+                .args(common(steps))
+                .args(["--segment-steps", "3", "--json", "--out", &out]);
+            command.arg(arithmetic).args(more).output().unwrap()
+        };
+        assert!(train("2", first, &[]).status.success());
+        let refused = train("3", then, &["--resume"]);
+        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(1), "{text}");
+        assert!(text.contains(words), "{text}");
+        assert!(train("3", first, &["--resume"]).status.success());
+    }
+}

@@ -20,8 +20,8 @@ const PROCESSORS: [&str; 3] = ["Nehalem", "Haswell", "max"];
 
 /// Small commands that use every kernel: dense and structured products, factorisation, network, sparse rows.
 const COMMANDS: [(&str, &str); 6] = [
-    ("validate", "validate --dim 30 --integrator rk4"),
-    ("reflections", "validate --basis hh4 --dim 300"),
+    ("validate", "validate --dim 12 --integrator rk4"),
+    ("reflections", "validate --basis hh4 --dim 20"),
     ("illustrate", "illustrate --theta 0.25"),
     (
         "tune",

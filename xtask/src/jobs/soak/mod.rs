@@ -189,13 +189,35 @@ impl Reference {
             whole.is_some_and(|file| file.is(content))
                 || old.iter().any(|(n, c)| n == name && c == content)
         };
-        let part_of_training = |name: &str| self.writer.resumes && !name.ends_with(".safetensors");
+        // The files of a training differ from one of its checkpoints to the next.
+        let part_of_training = |name: &str, content: &[u8]| {
+            self.writer.resumes
+                && match name.ends_with(".csv") {
+                    true => content.ends_with(b"\n"),
+                    false => whole_tensors(content),
+                }
+        };
         Ok(found
             .into_iter()
-            .filter(|(name, content)| !part_of_training(name) && !fits(name, content))
+            .filter(|(name, content)| !part_of_training(name, content) && !fits(name, content))
             .map(|(name, content)| format!("{name} ({} bytes)", content.len()))
             .collect())
     }
+}
+
+/// True if a file of safetensors ends where its header says.
+fn whole_tensors(content: &[u8]) -> bool {
+    let Some((length, rest)) = content.split_first_chunk() else {
+        return false;
+    };
+    let length = u64::from_le_bytes(*length) as usize;
+    let header = rest.get(..length).map(serde_json::from_slice);
+    let Some(Ok(serde_json::Value::Object(tensors))) = header else {
+        return false;
+    };
+    let ends = tensors.values().map(|tensor| &tensor["data_offsets"][1]);
+    let end = ends.filter_map(serde_json::Value::as_u64).max();
+    end == Some((rest.len() - length) as u64)
 }
 
 /// The files of a directory and their content, without hidden ones.

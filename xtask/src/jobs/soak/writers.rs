@@ -28,7 +28,7 @@ pub(super) const WRITERS: &[Writer] = &[
     ),
     writer(
         "ola",
-        "ola --data a1a --method adam-ola --alpha0 0.01 --max-iterations 30 --quiet --save-weights OUT/weights.txt --out OUT",
+        "ola --data a1a --method adam-ola --alpha0 0.01 --max-iterations 30 --quiet --save-weights OUT/weights.txt",
     ),
     writer(
         "qp",
@@ -36,7 +36,7 @@ pub(super) const WRITERS: &[Writer] = &[
     ),
     Writer {
         name: "l2o",
-        arguments: "l2o train --dim 12 --samples 8 --batch 4 --segments 2 --segment-steps 10 --steps 12 --validate-every 4 --checkpoint-every 0.02 --quiet --out OUT/run.safetensors",
+        arguments: "l2o train --dim 12 --samples 8 --batch 4 --segments 2 --segment-steps 10 --steps 400 --validate-every 100 --checkpoint-every 1 --quiet --out OUT/run.safetensors",
         resumes: true,
     },
 ];
