@@ -92,7 +92,7 @@ pub fn bytes(count: f64) -> String {
 ///     .with("the vectors", [8.0, 1e3, 4.0], "lower --dim")
 ///     .with("the states", [8.0, 1e3, 1e12], "lower --slots");
 /// let sentence = vectors.check().unwrap_err();
-/// assert!(sentence.starts_with("this run needs 7.3 PiB, and "));
+/// assert!(sentence.starts_with("this run needs 7.1 PiB, and "));
 /// assert!(sentence.ends_with(" of it for the states; lower --slots"));
 /// ```
 #[derive(Clone, Debug)]

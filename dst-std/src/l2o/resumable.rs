@@ -22,6 +22,7 @@
 //! progress.interrupt().raise(); // a user who changes their mind at once
 //! let mut training = ResumableTraining::open(plan, files.clone(), None, false)?;
 //! assert_eq!(training.run(Duration::from_secs(120), &progress), Err(TrainError::Interrupted { done: 0 }));
+//! drop(training); // and with it the lock of its files
 //!
 //! // Goes on from the checkpoint.
 //! let mut training = ResumableTraining::open(plan, files, None, true)?;
