@@ -89,7 +89,6 @@ impl<W: WithSimd, S: Simd> NullaryFnOnce for With<W, S> {
 mod tests {
     use super::*;
     use crate::linalg::Real;
-    use crate::linalg::real::Lanes;
     use crate::random::normals;
 
     /// All operations of [`Lanes`], over whole vectors.
