@@ -33,7 +33,7 @@ pub fn section(all: &[Run], versions: &str) -> String {
             out,
             "\n### Other cores\n\nBoth plants with the settings that are best on the Cortex-M4F. An RV32IMAC has no floating-point unit. TinyMPC is not \
              built for it: Debian has no C++ library for that core.\n\n{}\n{}\n",
-            elsewhere(&others).to_markdown(),
+            other_cores(&others).to_markdown(),
             shares(&others)
         );
     }
@@ -50,7 +50,7 @@ pub fn section(all: &[Run], versions: &str) -> String {
     out
 }
 
-fn elsewhere(runs: &[Run]) -> Table {
+fn other_cores(runs: &[Run]) -> Table {
     let mut table = Table::new()
         .left("core, plant")
         .left("system")

@@ -246,7 +246,7 @@ fn train_here(args: &Train) -> Result<(), CommandError> {
     let period = Duration::from_secs(args.checkpoint_every as u64);
     let kept = |bytes: Vec<u8>| {
         let path = files.checkpoint().to_owned();
-        // There is nobody left to hear of a full disk.
+        // If the disk is full, the report of it has no reader any more.
         terminal::rescue(move || drop(write_file(&path, &bytes)));
     };
     let ended = training.run_keeping(period, &progress, kept);

@@ -256,7 +256,7 @@ fn keep_if_ended(page: &mut Page, out: &Arc<OutDir>) {
     page.stage(Stage::Interrupted);
     let (html, out) = (page.to_html(), out.clone());
     terminal::rescue(move || {
-        // There is nobody left to hear of a full disk.
+        // If the disk is full, the report of it has no reader any more.
         let _ = out.write("index.html", &html);
     });
 }

@@ -38,7 +38,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
-            // The process that had it may have removed the file in between: then the lock is that of a file that nobody finds.
+            // The process that had it may have removed the file in between: then the lock is that of a file without a name.
             if is_at(&file, path) {
                 files.push(path.to_owned());
                 return Ok(Some(Self {
@@ -70,7 +70,7 @@ impl Drop for Lock {
         if let Some(path) = &self.path {
             let mut files = transient();
             files.retain(|file| file != path);
-            // Removed while it is locked: nobody else has it.
+            // Removed while it is locked: no other process has it.
             let _ = fs::remove_file(path);
         }
         drop(self.file.take());

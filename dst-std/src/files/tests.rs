@@ -114,7 +114,7 @@ fn a_lock_has_one_holder() {
     assert!(Lock::of_file(&path).unwrap().is_none());
     drop(held);
     assert!(scratch.names().is_empty());
-    // What a killed process left locks nobody out.
+    // A lock file left by a killed process locks nothing.
     fs::write(&path, "").unwrap();
     assert!(Lock::of_file(&path).unwrap().is_some());
     assert!(scratch.names().is_empty());

@@ -77,7 +77,7 @@ pub(crate) fn run(cargo: &Cargo, quick: bool, json: bool) -> Result<(), String> 
     for (name, answers, half, regulator) in PLANTS {
         let chosen = work.plant(name, answers, half, regulator)?;
         for chip in &OTHERS {
-            work.elsewhere(chip, name, answers, half, &chosen)?;
+            work.on_another_core(chip, name, answers, half, &chosen)?;
         }
         tiny.extend(chosen.into_iter().find(|s| s.system() == "TinyMPC"));
     }

@@ -92,7 +92,7 @@ impl Work<'_> {
     }
 
     /// The settings that are best on the Cortex-M4F, on another core.
-    pub(super) fn elsewhere(
+    pub(super) fn on_another_core(
         &self,
         chip: &Chip,
         name: &str,
