@@ -145,7 +145,7 @@ pub(super) fn trial(
         },
     };
     if differentiate {
-        let (count, begin) = (tail.len() as f64, limit + 1 - tail.len());
+        let (count, begin) = (tail.len() as f64, limit.saturating_add(1) - tail.len());
         let in_tail = Seeds::weighted(|step| {
             let j = step.checked_sub(begin).and_then(|i| tail.get(i));
             Reading::criterion(j.map_or(0.0, |j| 1.0 / (count * (j - prepared.floor))))

@@ -96,6 +96,9 @@ fn every_command_ends_soon_after_a_signal() {
             "wide",
             "--method",
             "adam",
+            // Without it the data are separated exactly, and the run ends.
+            "--reg",
+            "1e-3",
             "--max-iterations",
             "1000000000",
             "--tolerance",
