@@ -25,7 +25,8 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
         ));
     }
     let mut tests = cargo.command();
-    tests.args(["test", "--package", "dst-std", "--all-features"]);
+    // With the features of the other tests: nothing is compiled again.
+    tests.args(["test", "--workspace", "--all-features"]);
     for program in PROGRAMS {
         tests.args(["--test", program]);
     }

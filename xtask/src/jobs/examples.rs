@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::cargo::{Cargo, answer};
 
@@ -11,13 +12,21 @@ use crate::cargo::{Cargo, answer};
 const PACKAGES: [&str; 2] = ["dst-core", "dst-std"];
 
 pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
+    // With the features of the tests: the libraries are compiled already.
+    cargo.run(&[
+        "build",
+        "--quiet",
+        "--workspace",
+        "--all-features",
+        "--examples",
+    ])?;
+    let programs = cargo.target_folder("debug").join("examples");
     let mut count = 0;
     for package in PACKAGES {
         for source in sources(&cargo.root().join(package).join("examples"))? {
-            let name = source.file_stem().unwrap_or_default().to_string_lossy();
-            let mut example = cargo.command();
-            example.args(["run", "--quiet", "--package", package, "--example", &name]);
-            check(&source, &answer(&mut example)?)?;
+            let name = source.file_stem().unwrap_or_default();
+            let mut example = Command::new(programs.join(name));
+            check(&source, &answer(example.current_dir(cargo.root()))?)?;
             count += 1;
         }
     }
