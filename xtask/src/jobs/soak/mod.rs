@@ -7,6 +7,7 @@ mod faults;
 mod kills;
 mod writers;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
@@ -192,9 +193,11 @@ impl Reference {
         // The files of a training differ from one of its checkpoints to the next.
         let part_of_training = |name: &str, content: &[u8]| {
             self.writer.resumes
-                && match name.ends_with(".csv") {
-                    true => content.ends_with(b"\n"),
-                    false => whole_tensors(content),
+                && match Path::new(name).extension().and_then(OsStr::to_str) {
+                    Some("csv") => content.ends_with(b"\n"),
+                    // Of a killed training: it locks nothing.
+                    Some("lock") => content.is_empty(),
+                    _ => whole_tensors(content),
                 }
         };
         Ok(found
