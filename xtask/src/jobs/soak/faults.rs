@@ -8,7 +8,7 @@ use super::{Bed, Reference, contents, ended_well, wait, words};
 
 /// Signals by which the system ends a program that meets a limit: of memory (SIGABRT), of the length of a file (SIGXFSZ).
 const LIMITS: [i32; 2] = [6, 25];
-/// Of a training, and of a command that writes a set of files.
+/// Refusals of a training, and of a command that writes a set of files.
 const REFUSALS: [&str; 2] = ["another training writes to --out", "in use by another dst"];
 /// Runs in one directory.
 const CROWD: usize = 16;
