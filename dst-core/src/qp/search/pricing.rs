@@ -190,30 +190,62 @@ impl<S: Scalar, const EXACT: bool> Search<'_, '_, '_, S, EXACT> {
         let count = self.known;
         self.worst = Worst::default();
         self.known = 0;
-        for place in 0..count {
-            let row = usize::from(self.candidates.get(place).copied().unwrap_or_default());
-            let Some(s) = self.row(constants, row) else {
-                continue;
-            };
+        // In pairs: an entry of the set is read once for both.
+        let mut place = 0;
+        while place + 1 < count {
+            self.price_rows::<2>(constants, place);
+            place += 2;
+        }
+        if place < count {
+            self.price_rows::<1>(constants, place);
+        }
+        self.operations += count * self.free;
+    }
+
+    /// Notes those of R candidates that are violated. At most as many are remembered again, so the next ones are not overwritten.
+    #[inline(always)]
+    fn price_rows<const R: usize>(&mut self, constants: &ActiveSet<'_, S>, place: usize) {
+        let Some(&rows) = self
+            .candidates
+            .get(place..)
+            .and_then(<[u16]>::first_chunk::<R>)
+        else {
+            return;
+        };
+        let Some(values) = self.rows_of(constants, rows) else {
+            return;
+        };
+        for (row, s) in rows.into_iter().zip(values) {
+            let row = usize::from(row);
             let (lower, upper) = self.bounds.of(row);
             if !(s <= upper && s >= lower) {
                 self.note(constants, row, s, (lower, upper), false);
             }
         }
-        self.operations += count * self.free;
     }
 
-    /// Computes s of a row. None if a slice is too short.
+    /// Computes s of R rows. None if a slice is too short.
     #[inline(always)]
-    fn row(&self, constants: &ActiveSet<'_, S>, row: usize) -> Option<S> {
+    fn rows_of<const R: usize>(
+        &self,
+        constants: &ActiveSet<'_, S>,
+        rows: [u16; R],
+    ) -> Option<[S; R]> {
         let entries = self.set.free.get(..self.free)?;
         let multipliers = self.work.multipliers.get(..self.free)?;
-        let gram = constants.gram_row(row)?;
-        let mut s = *self.work.start.get(row)?;
-        for (&entry, &multiplier) in entries.iter().zip(multipliers) {
-            s -= *gram.get(Entry(entry).row())? * multiplier;
+        let mut values = [S::ZERO; R];
+        let mut vectors = [constants.gram; R];
+        for ((value, vector), row) in values.iter_mut().zip(&mut vectors).zip(rows) {
+            *value = *self.work.start.get(usize::from(row))?;
+            *vector = constants.gram_row(usize::from(row))?;
         }
-        Some(s)
+        for (&entry, &multiplier) in entries.iter().zip(multipliers) {
+            let column = Entry(entry).row();
+            for (value, vector) in values.iter_mut().zip(vectors) {
+                *value -= *vector.get(column)? * multiplier;
+            }
+        }
+        Some(values)
     }
 
     /// The worst row is a candidate no more.
