@@ -25,6 +25,24 @@ pub fn short(value: f64) -> String {
     }
 }
 
+/// The same, rounded up: what is printed of a bound is a bound.
+pub(crate) fn at_most(value: f64) -> String {
+    let text = short(value);
+    match text.parse::<f64>() {
+        Ok(shown) if shown < value => {
+            let last_digit = libm::exp10(libm::floor(libm::log10(value.abs())) - 3.0);
+            short(value + 0.5 * last_digit)
+        }
+        _ => text,
+    }
+}
+
+/// A confidence in percent, with the digits that tell it from certainty: `99.9999`.
+pub(crate) fn percent(share: f64) -> String {
+    let digits = libm::ceil(-libm::log10(1.0 - share)).clamp(1.0, 15.0);
+    trimmed(&format!("{:.*}", digits as usize, 100.0 * share)).to_owned()
+}
+
 /// Without the zeros at the end of a decimal fraction.
 pub(crate) fn trimmed(text: &str) -> &str {
     if text.contains('.') {
@@ -36,7 +54,34 @@ pub(crate) fn trimmed(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::{at_most, percent, short};
+
+    #[test]
+    fn a_bound_is_rounded_up() {
+        for (value, text) in [
+            (1e-3, "0.001"),
+            (2.9951e-4, "2.996e-4"),
+            (9.9991e-5, "1e-4"),
+            (1.000_01e-7, "1.001e-7"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(at_most(value), text, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_confidence_is_no_certainty() {
+        for (share, text) in [
+            (0.95, "95"),
+            (0.5, "50"),
+            (0.999, "99.9"),
+            (0.999_999, "99.9999"),
+            (0.123, "12.3"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+        assert_ne!(percent(1.0 - f64::EPSILON / 2.0), "100");
+    }
 
     #[test]
     fn four_digits() {

@@ -73,7 +73,7 @@ pub(crate) fn ensure(tools: &[Tool]) -> Result<(), String> {
     let probes: Vec<&str> = missing.iter().map(|t| t.probe).collect();
     // Without recommended packages: those of QEMU are a graphical desktop.
     let install = format!(
-        "apt-get update && apt-get install -y --no-install-recommends {}",
+        "apt-get update && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends {}",
         packages.join(" ")
     );
     eprintln!("missing: {}; trying: {install}", probes.join(", "));

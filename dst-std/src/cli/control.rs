@@ -9,7 +9,7 @@ use super::common::General;
 use super::{CommandError, output};
 use crate::control::export::{self, Exported, Request, SolverChoice};
 use crate::control::plants::plants;
-use crate::control::{Model, ModelError, Scenario};
+use crate::control::{Model, ModelError, Scenario, exported_files};
 use crate::experiments::control::{self, ControlConfig, section};
 use crate::parallel;
 use crate::report::{OutDir, Section};
@@ -170,9 +170,9 @@ fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
     };
     if let Some(out) = &out {
         for scenario in &scenarios {
-            // The longest of the names.
-            let name = format!("{}_certificate.json", scenario.name);
-            out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
+            for name in exported_files(&scenario.name) {
+                out.try_to_write(&name).map_err(CommandError::NoAnswer)?;
+            }
         }
     }
     let request = Request {
@@ -197,26 +197,20 @@ fn run_export(args: &ExportArgs) -> Result<(), CommandError> {
         made.collect::<Result<Vec<Exported>, _>>()
     })
     .map_err(CommandError::NoAnswer)??;
-    let mut written = Vec::new();
-    for exported in &made {
-        let mut files = Vec::new();
-        for (name, content) in &exported.files {
-            if let Some(out) = &out {
-                files.push(out.write(name, content).map_err(CommandError::NoAnswer)?);
-            }
-        }
-        written.push(files);
-    }
+    let files: Vec<_> = made.iter().flat_map(|m| m.files.clone()).collect();
+    let written = out.map(|out| out.write_all(&files)).transpose();
+    let mut written = written.map_err(CommandError::NoAnswer)?.unwrap_or_default();
     let summaries: BTreeMap<&str, _> = made
         .iter()
         .map(|exported| (exported.name.as_str(), &exported.summary))
         .collect();
     let show = |to: &mut dyn Write| {
-        for (exported, files) in made.iter().zip(&written) {
+        for exported in &made {
             writeln!(to, "{}", exported.name)?;
             let mut lines = exported.statement.iter();
             lines.try_for_each(|line| writeln!(to, "  {line}"))?;
-            let names: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
+            let files = written.drain(..exported.files.len().min(written.len()));
+            let names: Vec<String> = files.map(|f| f.display().to_string()).collect();
             if !names.is_empty() {
                 writeln!(to, "  {}", names.join("  "))?;
             }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::arguments::{named, positive, positive_count};
 use super::common::General;
 use super::{CommandError, output};
-use crate::control::identifier;
-use crate::format::short;
+use crate::control::{exported_files, identifier};
+use crate::format::{at_most, percent, short};
 use crate::parallel;
 use crate::qp::{
     Counts, ParametricProgram, ProgramTuning, SolverChoice, TunedProgram, tune_program,
@@ -104,10 +104,12 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         quick: args.quick,
         seed: args.general.seeded.seed,
     };
-    if let Some(out) = &args.out {
-        // The longest of the names.
-        let longest = format!("{name}_certificate.json");
-        OutDir::check(out, &longest).map_err(CommandError::NoAnswer)?;
+    let out = args.out.as_ref().map(OutDir::create).transpose();
+    let out = out.map_err(CommandError::NoAnswer)?;
+    if let Some(out) = &out {
+        for file in exported_files(&name) {
+            out.try_to_write(&file).map_err(CommandError::NoAnswer)?;
+        }
     }
     let whole = progress.phase(format!("tuning {name}"));
     let tuned = parallel::with(args.general.parallel.threads(), || {
@@ -121,13 +123,8 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         other => other,
     })?;
     drop(whole);
-    let mut written = Vec::new();
-    if let Some(out) = &args.out {
-        let out = OutDir::create(out).map_err(CommandError::NoAnswer)?;
-        for (name, content) in &tuned.files {
-            written.push(out.write(name, content).map_err(CommandError::NoAnswer)?);
-        }
-    }
+    let written = out.map(|out| out.write_all(&tuned.files)).transpose();
+    let written = written.map_err(CommandError::NoAnswer)?.unwrap_or_default();
     output::print(args.general.speech.json, &tuned.summary, |to| {
         show(&program, &tuned, to)?;
         output::written(to, &written)
@@ -158,8 +155,8 @@ fn show(program: &ParametricProgram, tuned: &TunedProgram, to: &mut dyn Write) -
     writeln!(
         to,
         "P(a solve is late) <= {} with {} % confidence: {} of {} held-out instances were late",
-        short(late.bound),
-        short(100.0 * late.confidence),
+        at_most(late.bound),
+        percent(late.confidence),
         late.late_runs,
         late.runs
     )?;

@@ -108,6 +108,12 @@ pub(super) const LIMITS: [&str; 3] = [
     "runs of more ticks than those simulated, and bounds that are changed at run time",
 ];
 
+fn senseless() -> Failure {
+    Failure::NoAnswer(
+        "--late and --confidence must be between 0 and 1, and not that close".to_owned(),
+    )
+}
+
 /// The memory of a certificate: all ticks are kept until they are counted.
 fn footprint(runs: usize, ticks: usize) -> Footprint {
     // The ticks, and their counts to be sorted.
@@ -123,8 +129,11 @@ impl Requirement {
     /// Refuses a certificate that takes more memory than there is. The error is one sentence.
     pub(super) fn must_fit(&self, ticks: usize) -> Result<(), Failure> {
         let first = 0.5 * (1.0 + self.confidence);
-        let runs = runs_needed(self.late, first).filter(|_| !self.quick);
-        let footprint = footprint(runs.unwrap_or(QUICK_RUNS), ticks);
+        let runs = match self.quick {
+            true => QUICK_RUNS,
+            false => runs_needed(self.late, first).ok_or_else(senseless)?,
+        };
+        let footprint = footprint(runs, ticks);
         footprint.check().map_err(Failure::NoAnswer)
     }
 }
@@ -145,8 +154,6 @@ impl Bench<'_> {
                 true => required.confidence,
                 false => 1.0 - delta * libm::exp2(-(attempt as f64)),
             };
-            let senseless =
-                || Failure::NoAnswer("late and confidence must be between 0 and 1".to_owned());
             let runs = match required.quick {
                 true => QUICK_RUNS,
                 false => runs_needed(required.late, confidence).ok_or_else(senseless)?,

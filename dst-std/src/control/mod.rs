@@ -125,7 +125,7 @@ pub use simulate::{
     Recorded, RunResult, Runs, TickResult, TickStatistics, cold_ticks, record, warm_loops,
 };
 #[cfg(feature = "cli")]
-pub(crate) use source::identifier;
+pub(crate) use source::{exported_files, identifier};
 pub use streams::Stream;
 pub use tuned::Tuned;
 pub use tuning::{HistoryPoint, Training, TuningOptions, objective, tune};

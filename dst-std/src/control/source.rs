@@ -36,6 +36,12 @@ const TAKEN: &str = "dst_controller \
     public ref register restrict return self short signed sizeof static struct super switch template this throw trait true try \
     type typedef typeid typename typeof union unsafe unsigned unsized use using virtual void volatile where while yield";
 
+/// Names of the files that an export of this name has in any case. The solver in C comes beside them.
+pub(crate) fn exported_files(name: &str) -> [String; 3] {
+    let name = identifier(name);
+    [".rs", ".h", "_certificate.json"].map(|end| format!("{name}{end}"))
+}
+
 /// A name that both languages take.
 pub(crate) fn identifier(name: &str) -> String {
     let mut text: String = name

@@ -2,7 +2,7 @@
 
 use super::certify::CertificateFile;
 use super::device::Device;
-use crate::format::short;
+use crate::format::{at_most, percent, short};
 use crate::qp::Summary;
 
 /// Unit of a count.
@@ -60,7 +60,7 @@ pub(super) fn lines(
         kept,
         format!(
             "with {} % confidence, budget {budget}",
-            short(100.0 * confidence)
+            percent(*confidence)
         ),
     ];
     let width = left.iter().map(|l| l.chars().count()).max().unwrap_or(0);
@@ -124,7 +124,7 @@ pub(super) fn header(device: &Device, summary: &Summary, certificate: &Certifica
     lines.push(format!(
         "Certificate: P(a run of {ticks} ticks has a late tick) <= {} with {} % confidence ({late_runs} late of {runs} fresh runs, seed {seed}, model {model_hash}).",
         decimals(*bound),
-        short(100.0 * confidence)
+        percent(*confidence)
     ));
     lines.push(format!("It does not cover {}.", does_not_cover.join("; ")));
     lines.push(format!(
@@ -142,7 +142,7 @@ fn decimals(value: f64) -> String {
     if value >= 9.95e-4 {
         format!("{scaled:.4}")
     } else {
-        short(value)
+        at_most(value)
     }
 }
 
@@ -178,5 +178,6 @@ mod tests {
         assert_eq!(decimals(0.000_999_9), "0.0010");
         assert_eq!(decimals(0.009_94), "0.0100");
         assert_eq!(decimals(1.2e-5), "1.2e-5");
+        assert_eq!(decimals(1.2341e-5), "1.235e-5");
     }
 }

@@ -139,19 +139,27 @@ impl TrainingFiles {
         })
     }
 
-    /// Keeps other trainings away. What a killed one left beside the files is removed.
-    fn lock(&self) -> Result<Lock, TrainError> {
-        let lock = Lock::of_file(&resolved(&self.lock)).map_err(|error| {
-            let (path, reason) = (self.lock.display(), reason(&error));
-            TrainError::NotWritable(format!("'{path}' cannot be written: {reason}"))
-        })?;
-        let lock = lock.ok_or(TrainError::InUse)?;
+    /// Keeps other trainings away, also those that name the weights by another link. What a killed one left beside the files is
+    /// removed.
+    fn lock(&self) -> Result<Vec<Lock>, TrainError> {
+        let mut paths = vec![resolved(&self.lock)];
+        // A link may lead to a name that no training takes, such as one that ends in .csv.
+        let behind_links = Self::new(resolved(&self.weights)).map(|files| resolved(&files.lock));
+        paths.extend(behind_links.ok().filter(|path| *path != paths[0]));
+        let locks = paths.iter().map(|path| {
+            let lock = Lock::of_file(path).map_err(|error| {
+                let (path, reason) = (path.display(), reason(&error));
+                TrainError::NotWritable(format!("'{path}' cannot be written: {reason}"))
+            })?;
+            lock.ok_or(TrainError::InUse)
+        });
+        let locks = locks.collect::<Result<_, _>>()?;
         for path in [&self.weights, &self.log, &self.checkpoint] {
             remove_left(path);
         }
         // A check for writing may have been killed, too. One that is under way does not mind.
         remove_left(&self.weights.with_file_name(PROBE));
-        Ok(lock)
+        Ok(locks)
     }
 
     /// Checks that all files can be written, and that no checkpoint would be lost.
@@ -187,7 +195,7 @@ pub struct ResumableTraining {
     files: TrainingFiles,
     plan: TrainingPlan,
     /// Held as long as the training.
-    _lock: Lock,
+    _locks: Vec<Lock>,
 }
 
 impl ResumableTraining {
@@ -203,7 +211,7 @@ impl ResumableTraining {
         resume: bool,
     ) -> Result<Self, TrainError> {
         files.check(resume)?;
-        let lock = files.lock()?;
+        let locks = files.lock()?;
         // A training that has just ended may have left a checkpoint.
         files.check(resume)?;
         let found = if resume {
@@ -222,7 +230,7 @@ impl ResumableTraining {
             session,
             files,
             plan,
-            _lock: lock,
+            _locks: locks,
         })
     }
 

@@ -151,6 +151,14 @@ impl ParametricProgram {
         if l.is_none() && u.is_none() {
             return Err("has neither 'l' nor 'u'; without bounds the solution is -P\\q".to_owned());
         }
+        // A bound that is missing, or the same for all, is kept for every instance.
+        Footprint::of("has too much: it")
+            .with(
+                "the bounds of all instances",
+                [2.0 * size_of::<f64>() as f64, count as f64, m as f64],
+                "give fewer instances",
+            )
+            .check()?;
         let bounds = |array: Option<Array>, name: &str, none: f64| {
             let Some(array) = array else {
                 return Ok(vec![none; count * m]);

@@ -13,13 +13,15 @@ use crate::files::{Lock, Use, probe, reason, try_to_write, write_file};
 pub struct OutDir {
     path: PathBuf,
     _lock: Lock,
+    /// Directories that were not there before, the innermost first.
+    made: Vec<PathBuf>,
     written: Mutex<Vec<String>>,
 }
 
 impl OutDir {
     /// Makes the directory if it is not there and tries it, so that hours of work do not end in a refusal. The files that go there
-    /// belong together: another process that writes to the same directory is refused until this value is dropped. The error is one
-    /// sentence.
+    /// belong together: another process that writes to the same directory is refused until this value is dropped. A directory that
+    /// is still empty then, and was not there before, is removed. The error is one sentence.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, String> {
         Self::locked(path.into(), Use::Alone)
     }
@@ -29,16 +31,10 @@ impl OutDir {
         Self::locked(path.into(), Use::Shared)
     }
 
-    /// Checks that the directory could be created with a file of this name in it, and leaves nothing behind. The error is one sentence.
-    pub fn check(path: &Path, name: &str) -> Result<(), String> {
-        let there = path.ancestors().find(|folder| folder.exists());
-        let there = there.unwrap_or(Path::new("."));
-        probe(there).map_err(|error| refused(path, &error))?;
-        try_to_write(&there.join(name))
-    }
-
     fn locked(path: PathBuf, how: Use) -> Result<Self, String> {
         let refused = |error: io::Error| refused(&path, &error);
+        let missing = path.ancestors().take_while(|folder| !folder.exists());
+        let made = missing.map(Path::to_owned).collect();
         fs::create_dir_all(&path).map_err(refused)?;
         probe(&path).map_err(refused)?;
         let lock = Lock::of_directory(&path, how).ok_or_else(|| {
@@ -50,6 +46,7 @@ impl OutDir {
         Ok(Self {
             _lock: lock,
             path,
+            made,
             written: Mutex::new(Vec::new()),
         })
     }
@@ -75,12 +72,20 @@ impl OutDir {
         Ok(path)
     }
 
+    /// Writes files that belong together: none of them if one cannot be written. The error is one sentence.
+    pub fn write_all(&self, files: &[(String, String)]) -> Result<Vec<PathBuf>, String> {
+        for (name, _) in files {
+            self.try_to_write(name)?;
+        }
+        let files = files.iter();
+        files
+            .map(|(name, content)| self.write(name, content))
+            .collect()
+    }
+
     /// Writes the files of a section. The error is one sentence.
     pub fn write_section(&self, section: &Section) -> Result<Vec<PathBuf>, String> {
-        let files = section.files();
-        files
-            .map(|(name, content)| self.write(&name, &content))
-            .collect()
+        self.write_all(&section.files().collect::<Vec<_>>())
     }
 
     /// The names of the files written so far, in order.
@@ -93,6 +98,18 @@ impl OutDir {
         self.written
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Drop for OutDir {
+    /// Still locked: the lock is a field.
+    fn drop(&mut self) {
+        for folder in &self.made {
+            // It fails, as it must, for one that is not empty.
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
     }
 }
 
@@ -147,14 +164,25 @@ mod tests {
             let error = OutDir::create(&path).unwrap_err();
             assert!(error.starts_with("the directory '"), "{error}");
             assert!(error.ends_with("choose another with --out"), "{error}");
-            let error = OutDir::check(&path, "name").unwrap_err();
-            assert!(error.starts_with("the directory '"), "{error}");
         }
-        let new = scratch.0.join("new/folder");
-        OutDir::check(&new, "name").unwrap();
-        let error = OutDir::check(&new, &"x".repeat(256)).unwrap_err();
-        assert!(error.ends_with("file name too long"), "{error}");
         assert_eq!(scratch.names(), ["file"]);
+    }
+
+    #[test]
+    fn a_directory_without_a_result_is_removed() {
+        let scratch = Scratch::new("no-result");
+        let kept = scratch.0.join("kept");
+        fs::create_dir(&kept).unwrap();
+        drop(OutDir::create(&kept).unwrap());
+        let out = OutDir::create(scratch.0.join("new/folder")).unwrap();
+        let error = out.try_to_write(&"x".repeat(256)).unwrap_err();
+        assert!(error.ends_with("file name too long"), "{error}");
+        drop(out);
+        assert_eq!(scratch.names(), ["kept"]);
+        let out = OutDir::create(scratch.0.join("new/folder")).unwrap();
+        out.write("one.csv", "1").unwrap();
+        drop(out);
+        assert_eq!(scratch.names(), ["kept", "new"]);
     }
 
     #[cfg(target_os = "linux")]

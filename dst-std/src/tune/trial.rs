@@ -76,6 +76,10 @@ pub(super) fn trial(
     differentiate: bool,
     interrupt: &Interrupt,
 ) -> Result<Trial, NoTrial> {
+    // A descent may leave the numbers that there are.
+    if !theta.iter().all(|value| value.is_finite()) {
+        return Ok(lost(0));
+    }
     let limit = prepared.max_steps;
     let plan = Euler::new(1.0)
         .until(prepared.epsilon)

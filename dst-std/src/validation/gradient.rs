@@ -236,7 +236,7 @@ impl GradientRun {
                 let remedy = if share > 0.05 {
                     "raise --max-steps or --eps"
                 } else {
-                    "lower --step, or raise --max-steps"
+                    "change --step, or raise --max-steps"
                 };
                 Err(format!(
                     "the run did not reach eps = {:?} within {} steps (J = {:.1e}, at best {:.1e}); {remedy}",

@@ -232,8 +232,8 @@ fn a_second_training_on_the_same_files_is_refused() {
         std::thread::sleep(Duration::from_millis(5));
     }
     std::os::unix::fs::symlink("run.safetensors", folder.path("link")).unwrap();
-    // Under another name that has the same log, and again.
-    for name in ["run.safetensors", "run", "./run.safetensors"] {
+    // Under another name that has the same log, by a link to the weights, and again.
+    for name in ["run.safetensors", "run", "link", "./run.safetensors"] {
         let out = folder.path(name);
         let (code, text) = fails(dst(&training(&out, LONG, &[])));
         assert!(

@@ -117,10 +117,47 @@ fn sizes_beyond_the_memory_are_refused_with_a_remedy() {
 }
 
 /// Numbers near 2⁶⁴ that take no memory are only large numbers.
+/// A file of two megabytes with bounds for all of its instances: 16 GB.
+#[test]
+fn bounds_of_many_instances_are_refused_with_a_remedy() {
+    let scratch = Scratch::new("instances");
+    let file = scratch.path("many.json");
+    let rows = |row: &str, count: usize| vec![row; count].join(",");
+    let (row, bound) = (rows("[1]", 4000), rows("1", 4000));
+    let instances = rows("[1]", 250_000);
+    let text = format!(r#"{{"P":[[1]],"A":[{row}],"q":[{instances}],"u":[[{bound}]]}}"#);
+    fs::write(&file, text).unwrap();
+    let Some(output) = limited(&["qp", "tune", "--problem", &file]) else {
+        eprintln!("no shell: not run");
+        return;
+    };
+    let (code, text) = fails(output);
+    assert!(
+        code == 1 && text.contains("needs 14.9 GiB") && text.contains("give fewer instances"),
+        "{text}"
+    );
+}
+
 #[test]
 fn large_numbers_that_cost_nothing_are_allowed() {
     let out = Scratch::new("large");
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 6] = [
+        // Its search reaches infinity.
+        &[
+            "tune",
+            "--dim",
+            "4",
+            "--method",
+            "gd",
+            "--alpha",
+            "1e308",
+            "--starts",
+            "2",
+            "--held-out",
+            "2",
+            "--out",
+            out.text(),
+        ],
         &[
             "tune",
             "--dim",

@@ -188,6 +188,43 @@ fn devices_and_pipes_are_written_to() {
     assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
 }
 
+/// Files of an export belong together: none is new if one of them stays old.
+#[test]
+fn an_export_beside_a_protected_file_writes_nothing() {
+    let scratch = Scratch::new("protected");
+    let program = scratch.path("boxes.json");
+    fs::write(
+        &program,
+        include_str!("../../../tests/c/programs/boxes.json"),
+    )
+    .unwrap();
+    let export = ["qp", "tune", "--quick", "--problem", &program, "--out"];
+    let control = [
+        "control",
+        "export",
+        "--quick",
+        "--ticks",
+        "5",
+        "--solver",
+        "active-set",
+        "--out",
+    ];
+    for (arguments, file) in [
+        (&export[..], "boxes.h"),
+        (&control, "quadrotor.h"),
+        (&control, "dst_active_set.h"),
+    ] {
+        let out = scratch.0.join(file.replace('.', "-"));
+        fs::create_dir(&out).unwrap();
+        fs::write(out.join(file), "old").unwrap();
+        fs::set_permissions(out.join(file), Permissions::from_mode(0o444)).unwrap();
+        let arguments = [arguments, &[out.to_str().unwrap()]].concat();
+        let (code, text) = fails(dst(&arguments));
+        assert!(code == 1 && text.contains("it is read-only"), "{text}");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 1, "{file}");
+    }
+}
+
 /// A file system of a few kilobytes, which only the superuser can make.
 #[test]
 fn a_full_disk_leaves_what_was_there() {
@@ -235,11 +272,17 @@ fn a_full_disk_leaves_what_was_there() {
 fn a_directory_in_use_is_refused() {
     let scratch = Scratch::new("in-use");
     let folder = File::open(&scratch.0).unwrap();
-    let commands: [&[&str]; 4] = [
+    // Without a solution, which takes work to see: the refusal comes before it.
+    let program = scratch.path("boxes.json");
+    let boxes = include_str!("../../../tests/c/programs/boxes.json");
+    let boxes = boxes.replace("[[-1, -1, null]]", "[[-1, -1, 5]]");
+    fs::write(&program, boxes.replace("1.5", "6")).unwrap();
+    let commands: [&[&str]; 5] = [
         &["reproduce", "--quick", "--only", "illustration", "--out"],
         &["illustrate", "--out"],
         &["control", "export", "--quick", "--out"],
         &["ola", "--data", "a1a", "--out"],
+        &["qp", "tune", "--problem", &program, "--out"],
     ];
     let tune = [
         "tune",

@@ -2,7 +2,7 @@
 
 use super::figures::figures;
 use super::{ControlConfig, ControlResults, Findings, Scored, SolverRow, TickSummary};
-use crate::format::short;
+use crate::format::{at_most, percent, short};
 use crate::report::{Section, Table, Verdict};
 
 /// The section of the report.
@@ -162,7 +162,7 @@ fn claims(section: &mut Section, config: &ControlConfig, findings: &Findings) {
             format!("{plant}: the budget of the active set holds on fresh runs, and its inputs are accurate to {}.", short(config.accuracy)),
             format!(
                 "budget {} steps; {} of {} runs late, {} with a less accurate input; P(late run) ≤ {} with {} % confidence",
-                found.budget, found.late_runs, found.runs, found.inaccurate_runs, short(found.bound), short(100.0 * config.confidence)
+                found.budget, found.late_runs, found.runs, found.inaccurate_runs, at_most(found.bound), percent(config.confidence)
             ),
             Verdict::of_all([found.late_runs == 0, found.inaccurate_runs == 0]),
             "the budget was fixed before the runs; another distribution of starts and another plant are not covered",

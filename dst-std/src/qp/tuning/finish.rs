@@ -7,7 +7,7 @@ use super::score::Score;
 use super::{ProgramTuning, SolverChoice, TunedProgram};
 use crate::Failure;
 use crate::family::certificate;
-use crate::format::short;
+use crate::format::{at_most, percent, short};
 use crate::qp::parametric::ParametricProgram;
 use crate::qp::summary::{Baseline, ErrorOfInputs, Instructions, Late, Summary};
 use crate::qp::{cost, source};
@@ -34,7 +34,7 @@ pub(super) fn finish(
             "{} held-out instances with {} late ones show a share of late solves of at most {}, not {}; that takes {needed} without a late one",
             score.runs,
             score.late,
-            short(bound),
+            at_most(bound),
             short(options.late)
         ));
     }
@@ -103,8 +103,8 @@ pub(super) fn finish(
         head,
         "\nShare of late solves at most {} with {} % confidence ({} of {} held-out instances were late).\nError on them at most {}. \
          Another distribution of q, l and u is not covered.\nMemory: {} bytes; constants: {} bytes.",
-        short(bound),
-        short(100.0 * options.confidence),
+        at_most(bound),
+        percent(options.confidence),
         score.late,
         score.runs,
         short(errors.max),
