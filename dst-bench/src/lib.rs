@@ -7,6 +7,7 @@
 //! | programs | what |
 //! |---|---|
 //! | `overhead`, `steps` | instructions of one Euler step, by the engine and by hand: at N and at 2N steps under callgrind, so that start-up does not count |
+//! | `formulas`, `methods` | instructions of a pullback: of a formula against its evaluation, of a method against one by hand |
 //! | `slower`, `hot` | the hot paths ([`hot`]) against `baseline.txt` or an earlier commit |
 //! | `compare`, `ours` | other systems side by side ([`compare`]), their scripts in `peers/` |
 //! | `firmware_cases`, `firmware` | our controllers and other solvers on an emulated chip ([`firmware`]), their harnesses in `peers/firmware` |
@@ -20,6 +21,7 @@ pub mod firmware;
 pub mod formulas;
 mod hand;
 pub mod hot;
+pub mod methods;
 pub mod results;
 mod sibling;
 mod systems;

@@ -3,7 +3,7 @@
 //! m⁺ = β₁m + (1 − β₁)g, v⁺ = β₂v + (1 − β₂)g², x⁺ = x − α·m̂/(√v̂ + ε), where m̂ = m⁺/(1 − β₁ⁿ), v̂ = v⁺/(1 − β₂ⁿ)
 //! and n = t − t0 + 1 counts the steps from one when h = 1.
 
-use super::method::{Method, Update};
+use super::method::{Method, Transposed, Update};
 use crate::scalar::Scalar;
 use crate::system::{Arithmetic, Number};
 
@@ -70,5 +70,41 @@ impl<S: Scalar> Update<S, 3, 4> for AdamUpdate<S> {
             m - m_next,
             v - v_next,
         ]
+    }
+    #[inline(always)]
+    fn transpose<const K: usize>(
+        &self,
+        _: usize,
+        &[step, inverse, beta1, beta2]: &[S; 4],
+        &[_, m, v]: &[S; 3],
+        g: S,
+        &[x_seed, m_seed, v_seed]: &[S; 3],
+    ) -> Transposed<S, 3, 4> {
+        let m_next = beta1 * m + (S::ONE - beta1) * g;
+        let v_next = beta2 * v + (S::ONE - beta2) * (g * g);
+        let corrected = inverse * v_next;
+        let moving = corrected > S::ZERO;
+        let root = if moving { corrected.sqrt() } else { S::ZERO };
+        // x⁺ = x − step·quotient
+        let quotient = m_next / (root + self.stability);
+        let scaled = x_seed * step / (root + self.stability);
+        let root_bar = -(scaled * quotient);
+        let corrected_bar = if moving {
+            root_bar / (root + root)
+        } else {
+            S::ZERO
+        };
+        let m_bar = scaled - m_seed;
+        let v_bar = corrected_bar * inverse - v_seed;
+        Transposed {
+            state: [-S::ZERO, m_seed + beta1 * m_bar, v_seed + beta2 * v_bar],
+            gradient: (S::ONE - beta1) * m_bar + (S::ONE - beta2) * v_bar * (g + g),
+            coefficients: [
+                x_seed * quotient,
+                corrected_bar * v_next,
+                (m - g) * m_bar,
+                (v - g * g) * v_bar,
+            ],
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Rescaled gradient flow: A = α(θ, t)·∇f(x), with a parametric schedule α.
 
-use super::method::{Method, Update};
+use super::method::{Method, Transposed, Update};
 use crate::scalar::Scalar;
 use crate::system::{Arithmetic, Number};
 
@@ -93,5 +93,20 @@ impl<S: Scalar, A: StepSchedule<S>> Update<S, 1, 1> for Scaled<A> {
         g: Number<N>,
     ) -> [Number<N>; 1] {
         [*alpha * g]
+    }
+    #[inline(always)]
+    fn transpose<const K: usize>(
+        &self,
+        _: usize,
+        &[alpha]: &[S; 1],
+        _: &[S; 1],
+        g: S,
+        &[seed]: &[S; 1],
+    ) -> Transposed<S, 1, 1> {
+        Transposed {
+            state: [-S::ZERO],
+            gradient: seed * alpha,
+            coefficients: [seed * g],
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! System built from an update written for one variable.
 //!
 //! Let c = c(θ, t) be the coefficients shared by all variables, zᵢ the state blocks and gᵢ the gradient of variable i; then A =
-//! a(c, zᵢ, gᵢ). Its Jacobian, from K = B + 1 + C dual directions, turns a seed ā into z̄ᵢ, ḡᵢ and c̄. Then x̄ += f̄·g + ∇²f·ḡ,
-//! with a single Hessian-vector product that already includes the seed of the criterion, and θ̄ += (∂c/∂θ)ᵀc̄.
+//! a(c, zᵢ, gᵢ). Its transpose turns a seed ā into z̄ᵢ, ḡᵢ and c̄: from K = B + 1 + C dual directions, or by the update's own
+//! formula. Then x̄ += f̄·g + ∇²f·ḡ, with a single Hessian-vector product that already includes the seed of the criterion, and
+//! θ̄ += (∂c/∂θ)ᵀc̄.
 
 use crate::error::Error;
 use crate::scalar::Scalar;
@@ -41,6 +42,63 @@ pub trait Update<S: Scalar, const B: usize, const C: usize> {
         state: &[Number<A>; B],
         gradient: Number<A>,
     ) -> [Number<A>; B];
+
+    /// The derivatives of Σ seed_b·A_b of variable `i`. By default from `K` = `B` + 1 + `C` dual directions of
+    /// [`rate`](Self::rate); a formula written by hand takes about half as many instructions, and can be held against
+    /// [`transpose_by_duals`].
+    #[inline(always)]
+    fn transpose<const K: usize>(
+        &self,
+        i: usize,
+        coefficients: &[S; C],
+        state: &[S; B],
+        gradient: S,
+        seed: &[S; B],
+    ) -> Transposed<S, B, C> {
+        transpose_by_duals::<S, Self, B, C, K>(self, i, coefficients, state, gradient, seed)
+    }
+}
+
+/// Derivatives of an update, times a seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transposed<S, const B: usize, const C: usize> {
+    /// With respect to the state blocks of the variable. A block without influence has −0, which no sum sees: the compiler
+    /// leaves the addition out.
+    pub state: [S; B],
+    /// With respect to the gradient of the variable.
+    pub gradient: S,
+    /// With respect to the coefficients.
+    pub coefficients: [S; C],
+}
+
+/// [`Update::transpose`] as its default computes it.
+#[inline(always)]
+pub fn transpose_by_duals<S, U, const B: usize, const C: usize, const K: usize>(
+    update: &U,
+    i: usize,
+    coefficients: &[S; C],
+    state: &[S; B],
+    gradient: S,
+    seed: &[S; B],
+) -> Transposed<S, B, C>
+where
+    S: Scalar,
+    U: Update<S, B, C> + ?Sized,
+{
+    const { assert!(K == B + 1 + C, "K must be B + 1 + C") };
+    let variable = |value, direction| Number(Dual::<S, K>::variable(value, direction));
+    let z = core::array::from_fn(|b| variable(at(state, b), b));
+    let c = core::array::from_fn(|j| variable(at(coefficients, j), B + 1 + j));
+    let rate = update.rate(i, &c, &z, variable(gradient, B));
+    let mut slopes = [S::ZERO; K];
+    for (a, &seed) in rate.iter().zip(seed) {
+        add_scaled(&mut slopes, seed, &a.0.slope);
+    }
+    Transposed {
+        state: core::array::from_fn(|b| at(&slopes, b)),
+        gradient: at(&slopes, B),
+        coefficients: core::array::from_fn(|j| at(&slopes, B + 1 + j)),
+    }
 }
 
 /// System of an [`Update`] on an objective; `K` must be `B + 1 + C`.
@@ -120,6 +178,73 @@ impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K>
     }
 }
 
+/// The blocks of a vector, as long as the gradient. With the lengths equal, a loop over them checks nothing.
+#[inline(always)]
+fn blocks<S, const B: usize>(mut rest: &[S], dim: usize) -> Option<[&[S]; B]> {
+    let mut blocks = [&[][..]; B];
+    for block in &mut blocks {
+        (*block, rest) = rest.split_at_checked(dim)?;
+    }
+    Some(blocks)
+}
+
+/// Mutable version of [`blocks`].
+#[inline(always)]
+fn blocks_mut<S, const B: usize>(mut rest: &mut [S], dim: usize) -> Option<[&mut [S]; B]> {
+    let mut blocks = [const { None }; B];
+    for block in &mut blocks {
+        let (head, tail) = rest.split_at_mut_checked(dim)?;
+        (*block, rest) = (Some(head), tail);
+    }
+    Some(blocks.map(Option::unwrap_or_default))
+}
+
+impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K> {
+    /// Adds the transposes of all variables to the bars of their states, writes those of their gradients, and returns c̄.
+    #[inline(always)]
+    fn pull_variables<S: Scalar>(
+        &self,
+        c: &[S; C],
+        (x, gradient, seed, step_bar): (&[S], &[S], &[S], Option<&[S]>),
+        (x_bar, gradient_bar): (&mut [S], &mut [S]),
+    ) -> [S; C]
+    where
+        U: Update<S, B, C>,
+    {
+        let mut c_bar = [S::ZERO; C];
+        let dim = gradient.len();
+        let (Some(x), Some(seed), Some(mut x_bar), Some((gradient_bar, _))) = (
+            blocks::<S, B>(x, dim),
+            blocks::<S, B>(seed, dim),
+            blocks_mut::<S, B>(x_bar, dim),
+            gradient_bar.split_at_mut_checked(dim),
+        ) else {
+            return c_bar;
+        };
+        // By index: zipped iterators leave a check of it in the loop.
+        for i in 0..dim {
+            let mut a_bar = seed.map(|block| at(block, i));
+            if let (Some(step_bar), Some(first)) = (step_bar, a_bar.first_mut()) {
+                *first += at(step_bar, i);
+            }
+            let z = x.map(|block| at(block, i));
+            let bars = self
+                .update
+                .transpose::<K>(i, c, &z, at(gradient, i), &a_bar);
+            for (block, bar) in x_bar.iter_mut().zip(bars.state) {
+                add_at(block, i, bar);
+            }
+            if let Some(bar) = gradient_bar.get_mut(i) {
+                *bar = bars.gradient;
+            }
+            for (c_bar, bar) in c_bar.iter_mut().zip(bars.coefficients) {
+                *c_bar += bar;
+            }
+        }
+        c_bar
+    }
+}
+
 impl<S, O, U, const B: usize, const C: usize, const K: usize> System<S> for Method<O, U, B, C, K>
 where
     S: Scalar,
@@ -192,41 +317,26 @@ where
         } = self.tape(tape, dim);
         let (gradient_bar, rest) = split_mut(scratch, dim);
         let (step_bar, objective_scratch) = split_mut(rest, dim);
-        gradient_bar.fill(S::ZERO);
-        step_bar.fill(S::ZERO);
+        let criterion = seed.criterion != S::ZERO;
         let mut f_bar = seed.loss;
-        if seed.criterion != S::ZERO {
-            let (residual, residual_bar) = if U::PROJECTED {
-                (step, &mut *step_bar)
-            } else {
-                (gradient, &mut *gradient_bar)
-            };
-            f_bar += self.criterion.pull(residual, seed.criterion, residual_bar);
-        }
-        let values = self
-            .update
-            .coefficients(|j| Number::plain(at(p.theta, j)), p.t);
-        let mut next = 0;
-        let c = values.map(|c| {
-            next += 1;
-            Number(Dual::<S, K>::variable(c.value(), B + next))
-        });
-        let mut c_bar = [S::ZERO; C];
-        for (i, &g) in gradient.iter().enumerate() {
-            let z = core::array::from_fn(|b| Number(Dual::variable(at(p.x, b * dim + i), b)));
-            let a = self.update.rate(i, &c, &z, Number(Dual::variable(g, B)));
-            for (b, a) in a.into_iter().enumerate() {
-                let a_bar =
-                    at(seed.rate, b * dim + i) + if b == 0 { at(step_bar, i) } else { S::ZERO };
-                let mut slopes = a.0.slope.into_iter();
-                for (block, slope) in slopes.by_ref().take(B).enumerate() {
-                    add_at(bar.x, block * dim + i, a_bar * slope);
-                }
-                add_at(gradient_bar, i, a_bar * slopes.next().unwrap_or(S::ZERO));
-                for (c_bar, slope) in c_bar.iter_mut().zip(slopes) {
-                    *c_bar += a_bar * slope;
-                }
+        if U::PROJECTED {
+            step_bar.fill(S::ZERO);
+            if criterion {
+                f_bar += self.criterion.pull(step, seed.criterion, step_bar);
             }
+        }
+        let c = self
+            .update
+            .coefficients(|j| Number::plain(at(p.theta, j)), p.t)
+            .map(Number::value);
+        let step_bar = U::PROJECTED.then_some(&*step_bar);
+        let c_bar = self.pull_variables(
+            &c,
+            (p.x, gradient, seed.rate, step_bar),
+            (&mut *bar.x, &mut *gradient_bar),
+        );
+        if criterion && !U::PROJECTED {
+            f_bar += self.criterion.pull(gradient, seed.criterion, gradient_bar);
         }
         for (j, theta_bar) in bar.theta.iter_mut().enumerate() {
             let variable = |k| {

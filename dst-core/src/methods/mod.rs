@@ -16,7 +16,9 @@
 //! [`Decrease`].
 //!
 //! All but one treat every variable alike: the update is written once, for one variable, over dual numbers, and [`Method`] builds
-//! the system. It takes one gradient per evaluation and one Hessian-vector product per pullback.
+//! the system. It takes one gradient per evaluation and one Hessian-vector product per pullback. The methods above have the transpose of
+//! their update written out, too ([`Update::transpose`]), which costs a backward step what a pullback by hand does; [`Projected`] and
+//! updates of your own have it from dual numbers.
 
 #[cfg(feature = "libm")]
 mod adam;
@@ -33,7 +35,7 @@ pub use decrease::Decrease;
 #[cfg(feature = "libm")]
 pub use gradient_flow::Exponential;
 pub use gradient_flow::{Constant, GradientFlow, Scaled, StepSchedule};
-pub use method::{Method, Update};
+pub use method::{Method, Transposed, Update, transpose_by_duals};
 pub use momentum::{HeavyBall, HeavyBallUpdate, Nesterov, NesterovUpdate};
 pub use preconditioned::Preconditioned;
 pub use projected::{BoxUpdate, Projected};

@@ -1,6 +1,6 @@
 //! Heavy ball and Nesterov's acceleration: gradient descent with momentum, θ = (α, β).
 
-use super::method::{Method, Update};
+use super::method::{Method, Transposed, Update};
 use crate::scalar::Scalar;
 use crate::system::{Arithmetic, Number};
 
@@ -40,6 +40,22 @@ impl<S: Scalar> Update<S, 2, 2> for HeavyBallUpdate {
     ) -> [Number<A>; 2] {
         let next = beta * v + alpha * g;
         [next, v - next]
+    }
+    #[inline(always)]
+    fn transpose<const K: usize>(
+        &self,
+        _: usize,
+        &[alpha, beta]: &[S; 2],
+        &[_, v]: &[S; 2],
+        g: S,
+        &[x_seed, v_seed]: &[S; 2],
+    ) -> Transposed<S, 2, 2> {
+        let next = x_seed - v_seed;
+        Transposed {
+            state: [-S::ZERO, v_seed + beta * next],
+            gradient: alpha * next,
+            coefficients: [g * next, v * next],
+        }
     }
 }
 
@@ -82,5 +98,22 @@ impl<S: Scalar> Update<S, 2, 2> for NesterovUpdate {
         let descent = alpha * g;
         let moved = x - y + descent;
         [descent + beta * moved, moved]
+    }
+    #[inline(always)]
+    fn transpose<const K: usize>(
+        &self,
+        _: usize,
+        &[alpha, beta]: &[S; 2],
+        &[y, x]: &[S; 2],
+        g: S,
+        &[y_seed, x_seed]: &[S; 2],
+    ) -> Transposed<S, 2, 2> {
+        let moved = x_seed + beta * y_seed;
+        let descent = y_seed + moved;
+        Transposed {
+            state: [-moved, moved],
+            gradient: alpha * descent,
+            coefficients: [g * descent, (x - y + alpha * g) * y_seed],
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use dst_core::fixed::{LinearFeedback, Quadratic as FixedQuadratic};
 use dst_core::methods::{
-    Adam, Constant, Decrease, Exponential, GradientFlow, HeavyBall, Nesterov, Preconditioned,
-    Projected,
+    Adam, AdamUpdate, Constant, Decrease, Exponential, GradientFlow, HeavyBall, HeavyBallUpdate,
+    Nesterov, NesterovUpdate, Preconditioned, Projected, Scaled, Update, transpose_by_duals,
 };
 use dst_core::system::{Derived, Pair, RateOf};
 use dst_core::{
@@ -418,5 +418,57 @@ fn units_and_edges_of_the_answer() {
             .unwrap();
         assert!(s.time_gradient_x0().is_empty() && s.steps_gradient_x0().is_empty());
         Close::relative(1e-15).assert("units", s.steps_gradient(), &[s.time_gradient()[0] / 0.05]);
+    }
+}
+
+/// The transpose that an update writes out, against that from dual numbers, for one variable.
+fn transposes_agree<U, const B: usize, const C: usize, const K: usize>(
+    name: &str,
+    update: &U,
+    (coefficients, state): ([f64; C], [f64; B]),
+    gradient: f64,
+) where
+    U: Update<f64, B, C>,
+{
+    for unit in 0..=B {
+        // Every output alone, then all together.
+        let seed = std::array::from_fn(|b| match unit {
+            _ if unit == B => 0.3 - 0.8 * b as f64,
+            _ if unit == b => 1.0,
+            _ => 0.0,
+        });
+        let own = update.transpose::<K>(0, &coefficients, &state, gradient, &seed);
+        let duals = transpose_by_duals::<f64, U, B, C, K>(
+            update,
+            0,
+            &coefficients,
+            &state,
+            gradient,
+            &seed,
+        );
+        let close = Close {
+            rtol: 1e-14,
+            atol: 1e-14,
+        };
+        close.assert(name, &own.state, &duals.state);
+        close.assert(name, &[own.gradient], &[duals.gradient]);
+        close.assert(name, &own.coefficients, &duals.coefficients);
+    }
+}
+
+#[test]
+fn a_transpose_written_out_is_that_of_dual_numbers() {
+    for (g, v) in [(1.3, -0.7), (-0.2, 0.4), (0.0, 0.9), (2.5, 0.0), (0.0, 0.0)] {
+        let momentum = ([0.15, 0.7], [1.1, v]);
+        transposes_agree::<_, 2, 2, 5>("heavy ball", &HeavyBallUpdate, momentum, g);
+        transposes_agree::<_, 2, 2, 5>("Nesterov", &NesterovUpdate, momentum, g);
+        let scaled = Scaled { schedule: Constant };
+        transposes_agree::<_, 1, 1, 3>("gradient flow", &scaled, ([0.15], [1.1]), g);
+        let adam = AdamUpdate {
+            stability: 1e-3,
+            start: 0.0,
+        };
+        let state = ([0.3, 1.7, 0.9, 0.99], [1.1, v, v * v]);
+        transposes_agree::<_, 3, 4, 8>("Adam", &adam, state, g);
     }
 }
