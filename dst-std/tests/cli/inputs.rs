@@ -116,7 +116,6 @@ fn sizes_beyond_the_memory_are_refused_with_a_remedy() {
     }
 }
 
-/// Numbers near 2⁶⁴ that take no memory are only large numbers.
 /// A file of two megabytes with bounds for all of its instances: 16 GB.
 #[test]
 fn bounds_of_many_instances_are_refused_with_a_remedy() {
@@ -138,6 +137,7 @@ fn bounds_of_many_instances_are_refused_with_a_remedy() {
     );
 }
 
+/// Numbers near 2⁶⁴ that take no memory are only large numbers.
 #[test]
 fn large_numbers_that_cost_nothing_are_allowed() {
     let out = Scratch::new("large");
