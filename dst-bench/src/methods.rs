@@ -28,7 +28,7 @@ impl Kind {
     ];
 }
 
-/// Who computes it.
+/// Implementation that computes the pullback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Way {
     /// dst-core.

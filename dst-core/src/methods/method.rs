@@ -199,19 +199,33 @@ fn blocks_mut<S, const B: usize>(mut rest: &mut [S], dim: usize) -> Option<[&mut
     Some(blocks.map(Option::unwrap_or_default))
 }
 
+/// A step that is pulled back: its state and gradient, the seed of the rate, and that of the step where the criterion uses it.
+struct Pulled<'a, S> {
+    x: &'a [S],
+    gradient: &'a [S],
+    seed: &'a [S],
+    step_bar: Option<&'a [S]>,
+}
+
 impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K> {
     /// Adds the transposes of all variables to the bars of their states, writes those of their gradients, and returns c̄.
     #[inline(always)]
     fn pull_variables<S: Scalar>(
         &self,
         c: &[S; C],
-        (x, gradient, seed, step_bar): (&[S], &[S], &[S], Option<&[S]>),
+        at_step: &Pulled<'_, S>,
         (x_bar, gradient_bar): (&mut [S], &mut [S]),
     ) -> [S; C]
     where
         U: Update<S, B, C>,
     {
         let mut c_bar = [S::ZERO; C];
+        let &Pulled {
+            x,
+            gradient,
+            seed,
+            step_bar,
+        } = at_step;
         let dim = gradient.len();
         let (Some(x), Some(seed), Some(mut x_bar), Some((gradient_bar, _))) = (
             blocks::<S, B>(x, dim),
@@ -332,7 +346,12 @@ where
         let step_bar = U::PROJECTED.then_some(&*step_bar);
         let c_bar = self.pull_variables(
             &c,
-            (p.x, gradient, seed.rate, step_bar),
+            &Pulled {
+                x: p.x,
+                gradient,
+                seed: seed.rate,
+                step_bar,
+            },
             (&mut *bar.x, &mut *gradient_bar),
         );
         if criterion && !U::PROJECTED {
