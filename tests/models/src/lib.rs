@@ -9,6 +9,7 @@ mod close;
 pub mod controllers;
 mod counted;
 pub mod descents;
+pub mod feedback;
 mod flows;
 mod objectives;
 mod opaque;
