@@ -1,4 +1,4 @@
-/* The run of `dst_models::feedback` as one would write it by hand: Euler's method until the stop test holds, every state kept, and the
+/* The run of `tests/on-target/feedback` as one would write it by hand: Euler's method until the stop test holds, every state kept, and the
  * adjoint back through them. Prints steps, T, the gradients by theta and by x0 as words. */
 
 #include "by_hand.h"
@@ -8,7 +8,7 @@
 #define MOST 1024
 
 static float plant[STATES][STATES], input[INPUTS][STATES], gains[INPUTS][STATES], path[MOST][STATES];
-static float gains_bar[INPUTS][STATES], x_bar[STATES];
+static float gains_bar[INPUTS][STATES], by_column[STATES * INPUTS], x_bar[STATES];
 static float criterion, before;
 
 static inline float dot(const float *a, const float *x)
@@ -87,6 +87,9 @@ int main(void)
     MARK(dst_mark_stopped);
     adjoint(n, h);
     MARK(dst_mark_done);
-    put_results(n, (float)n * h, gains_bar[0], INPUTS * STATES, x_bar, STATES);
+    for (int i = 0; i < STATES; i++)
+        for (int j = 0; j < INPUTS; j++)
+            by_column[i * INPUTS + j] = gains_bar[j][i];
+    put_results(n, (float)n * h, by_column, INPUTS * STATES, x_bar, STATES);
     return 0;
 }

@@ -111,7 +111,7 @@ impl Engine {
     /// The text of the section.
     pub fn words(&self) -> String {
         let mut text = "### The engine beside hand-written C\n\nEuler's method in single precision until the stop test holds, then the gradient of the \
-            stopping time (`tests/models/src/smallest.rs` and `feedback.rs`, `peers/firmware/euler.c` and `feedback.c`). -O2 and opt-level 2. The engine \
+            stopping time (`tests/on-target/minimal` and `feedback`, `peers/firmware/euler.c` and `feedback.c`). -O2 and opt-level 2. The engine \
             keeps a few checkpoints and recomputes, the C programs keep every state. Forward: instructions per step, with stop test and checkpoints. \
             Backward: instructions per step pulled back or recomputed. The limits are 1.10 times C and 40 instructions more, and 1.25 times C, beside the \
             compiler with fewer instructions.\n\n| system | steps, pulled back, recomputed | forward: dst, gcc, clang | limit | backward: dst, gcc, clang | \

@@ -9,7 +9,6 @@ mod close;
 pub mod controllers;
 mod counted;
 pub mod descents;
-pub mod feedback;
 mod flows;
 mod objectives;
 mod opaque;
