@@ -203,11 +203,14 @@ fn main() -> ExitCode {
             suite::exit_code(jobs::chip::run(&cargo, quick, json))
         }
         Command::Compare {
+            quick: false,
             only,
             python: None,
             json: false,
-            ..
         } if only.as_deref() == Some("engine") => suite::exit_code(jobs::chip::engine(&cargo)),
+        Command::Compare { only, .. } if only.as_deref() == Some("engine") => {
+            suite::exit_code(Err("--only engine has no other options".to_owned()))
+        }
         Command::Compare { only, json, .. } if json || only.as_deref() == Some("firmware") => {
             suite::exit_code(Err(
                 "--json goes with --only firmware, which takes no --python".to_owned(),
