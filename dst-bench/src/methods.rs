@@ -109,7 +109,7 @@ pub fn pullbacks(kind: Kind, way: Way, dim: usize, times: usize) -> Vec<f64> {
     let (mut theta_bar, mut x_bar) = (vec![0.0; theta.len()], vec![0.0; x.len()]);
     let mut scratch = vec![0.0; 2 * dim];
     for _ in 0..times {
-        let pull = Pull {
+        let mut pull = Pull {
             theta: black_box(&theta),
             bounds: black_box((&lower, &upper)),
             x: black_box(&x),
@@ -121,21 +121,21 @@ pub fn pullbacks(kind: Kind, way: Way, dim: usize, times: usize) -> Vec<f64> {
         };
         match (way, kind) {
             (Way::Library, Kind::GradientFlow) => {
-                library(&GradientFlow::new(objective, Constant), pull);
+                library(&GradientFlow::new(objective, Constant), &mut pull);
             }
             (Way::Library, Kind::Preconditioned) => {
-                library(&Preconditioned::new(objective), pull);
+                library(&Preconditioned::new(objective), &mut pull);
             }
             (Way::Library, Kind::Projected) => {
                 let (lower, upper) = pull.bounds;
-                library(&Projected::new(objective, lower, upper), pull);
+                library(&Projected::new(objective, lower, upper), &mut pull);
             }
             (Way::Hand, Kind::GradientFlow) => gradient_flow(objective, pull),
             (Way::Hand, Kind::Preconditioned) => preconditioned(objective, pull),
             (Way::Hand, Kind::Projected) => projected(objective, pull),
-            (Way::Library, Kind::HeavyBall) => library(&HeavyBall::new(objective), pull),
-            (Way::Library, Kind::Nesterov) => library(&Nesterov::new(objective), pull),
-            (Way::Library, Kind::Adam) => library(&Adam::new(objective), pull),
+            (Way::Library, Kind::HeavyBall) => library(&HeavyBall::new(objective), &mut pull),
+            (Way::Library, Kind::Nesterov) => library(&Nesterov::new(objective), &mut pull),
+            (Way::Library, Kind::Adam) => library(&Adam::new(objective), &mut pull),
             (Way::Hand, Kind::HeavyBall) => heavy_ball(objective, pull),
             (Way::Hand, Kind::Nesterov) => nesterov(objective, pull),
             (Way::Hand, Kind::Adam) => adam(objective, pull),
@@ -146,7 +146,7 @@ pub fn pullbacks(kind: Kind, way: Way, dim: usize, times: usize) -> Vec<f64> {
 }
 
 #[inline(never)]
-fn library(system: &impl System<f64>, pull: Pull<'_>) {
+fn library(system: &impl System<f64>, pull: &mut Pull<'_>) {
     let at = Point {
         theta: pull.theta,
         x: pull.x,

@@ -17,6 +17,7 @@ pub use symplectic::SymplecticEuler;
 
 use crate::error::Error;
 use crate::scalar::Scalar;
+use crate::slices::{cells, transfer};
 use crate::system::{Dims, Direction, Point, Reading, System};
 
 /// One-step method with its transpose and tangent.
@@ -55,6 +56,25 @@ pub trait Integrator<S: Scalar>: Copy {
         next: &mut [S],
         scratch: &mut [S],
     ) -> bool;
+
+    /// Copies a state or a record to its slot. A method for long states may divide the work among threads.
+    #[inline(always)]
+    fn keep(&self, slot: &mut [S], values: &mut [S]) {
+        transfer(cells(slot), cells(values));
+    }
+
+    /// True if [`step_in_place`](Self::step_in_place) makes a step.
+    #[inline(always)]
+    fn in_place(&self) -> bool {
+        false
+    }
+
+    /// Replaces x_k by x_{k+1}, with the operations of [`step`](Self::step), from the rate at x_k. It leaves no record; for
+    /// methods of one stage.
+    #[inline(always)]
+    fn step_in_place(&self, x: &mut [S], rate: &[S]) {
+        let _ = (x, rate);
+    }
 
     /// Pulls `lambda`, the cotangent of x_{k+1}, back to the cotangent of x_k, in place, and adds the cotangent of θ to
     /// `theta_bar`. `reading` holds the cotangents of J(x_k) and f(x_k), which are pulled back in the same pass. The temporaries
