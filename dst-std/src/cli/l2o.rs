@@ -10,7 +10,7 @@ use super::arguments::{named, not_negative, one_of, positive, positive_count};
 use super::common::{General, Parallel, Speech};
 use super::{CommandError, output, terminal};
 use crate::experiments::l2o::{MethodEntry, MethodKind, MethodTable, table as shown};
-use crate::files::write_file;
+use crate::files::{is_stream, write_file};
 use crate::l2o::{
     ASSETS, Architecture, Asset, Evaluation, Family, Feed, Loss, Penalty, Recipe,
     ResumableTraining, TrainError, Trained, TrainingFiles, TrainingPlan, bench,
@@ -246,8 +246,12 @@ fn train_here(args: &Train) -> Result<(), CommandError> {
     let period = Duration::from_secs(args.checkpoint_every as u64);
     let kept = |bytes: Vec<u8>| {
         let path = files.checkpoint().to_owned();
-        // If the disk is full, the report of it has no reader any more.
-        terminal::rescue(move || drop(write_file(&path, &bytes)));
+        terminal::rescue(move || {
+            if !is_stream(&path) {
+                // If the disk is full, the report of it has no reader any more.
+                let _ = write_file(&path, &bytes);
+            }
+        });
     };
     let ended = training.run_keeping(period, &progress, kept);
     // The files are written, or as they were.

@@ -179,6 +179,12 @@ pub fn try_to_write(path: &Path) -> Result<(), String> {
     tried.map_err(|error| refusal(path, &error))
 }
 
+/// True if a path names something that can keep a writer waiting, such as a pipe without a reader.
+#[cfg(feature = "cli")]
+pub(crate) fn is_stream(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file())
+}
+
 #[cfg(unix)]
 fn is_pipe(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
