@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::optimiser;
 use super::score::MethodScore;
 use super::session::{TEST, TUNING};
-use super::side_by_side::{Classical, Method, StepSize, runs};
+use super::side_by_side::{Classical, ComparedMethod, StepSize, runs};
 use super::task::Family;
 use crate::Failure;
 use crate::machine::Footprint;
@@ -69,13 +69,13 @@ impl Evaluation {
     /// The scores of these methods, run side by side on every problem.
     pub fn scores(
         &self,
-        methods: &[(String, Method<'_>)],
+        methods: &[(String, ComparedMethod<'_>)],
         progress: &Progress,
     ) -> Result<Vec<MethodScore>, Failure> {
         let name = format!("testing on {} variables", self.family.dim);
         let task = progress.task(name, self.problems);
         let problems = (self.family, self.set, self.problems, self.steps);
-        let all: Vec<Method<'_>> = methods.iter().map(|(_, method)| *method).collect();
+        let all: Vec<ComparedMethod<'_>> = methods.iter().map(|(_, method)| *method).collect();
         let values = runs(problems, &all, &task, progress.interrupt());
         let values = values.ok_or(Failure::Interrupted)?;
         let least = self.least.get_or_init(|| {
@@ -98,7 +98,8 @@ impl Evaluation {
             ..Self::new(self.family, self.problems.min(32), self.steps.min(100))
         };
         let adam = |alpha| Classical::Adam(StepSize::Fixed(alpha));
-        let methods = ADAM_GRID.map(|alpha| (String::new(), Method::Classical(adam(alpha))));
+        let methods =
+            ADAM_GRID.map(|alpha| (String::new(), ComparedMethod::Classical(adam(alpha))));
         let scores = tuning.scores(&methods, progress)?;
         let (mut best, mut least) = (ADAM_GRID[0], f64::INFINITY);
         for (alpha, score) in ADAM_GRID.into_iter().zip(&scores) {
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     fn one(evaluation: &Evaluation, method: Classical) -> MethodScore {
-        let methods = [(method.title(), Method::Classical(method))];
+        let methods = [(method.title(), ComparedMethod::Classical(method))];
         let mut scores = evaluation.scores(&methods, &Progress::hidden()).unwrap();
         scores.pop().unwrap()
     }

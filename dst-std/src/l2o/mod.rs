@@ -61,7 +61,7 @@ pub use resumable::{ResumableTraining, TrainError, TrainingFiles};
 pub use score::{LEVELS, MethodScore};
 pub use scratch::NetworkScratch;
 pub use session::{Session, SessionStep, TrainingPlan};
-pub use side_by_side::{Classical, Method, StepSize};
+pub use side_by_side::{Classical, ComparedMethod, StepSize};
 pub use task::{Family, Task};
 pub use training::{Recipe, StepReport, Trainer};
 pub use weights::{Notes, Trained};

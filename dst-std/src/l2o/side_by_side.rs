@@ -59,14 +59,14 @@ impl Classical {
 
 /// A method that makes a run from x = 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Method<'a, T = f32> {
+pub enum ComparedMethod<'a, T = f32> {
     /// GD, NAG or Adam.
     Classical(Classical),
     /// A network with these weights.
     Learned(Architecture, &'a [T]),
 }
 
-impl<T: Real> Method<'_, T> {
+impl<T: Real> ComparedMethod<'_, T> {
     /// Points at which it needs the gradient in a step: NAG reports f at another one than that of its gradient.
     fn points(&self) -> usize {
         match self {
@@ -101,11 +101,11 @@ struct Worker<T> {
 }
 
 impl<T: Real> Worker<T> {
-    fn new(family: Family, methods: &[Method<'_, T>]) -> Self {
+    fn new(family: Family, methods: &[ComparedMethod<'_, T>]) -> Self {
         let task = Task::new(family);
-        let run = |method: &Method<'_, T>| match *method {
-            Method::Classical(_) => Run::Classical(Adam::new(family.dim), T::ZERO),
-            Method::Learned(model, _) => {
+        let run = |method: &ComparedMethod<'_, T>| match *method {
+            ComparedMethod::Classical(_) => Run::Classical(Adam::new(family.dim), T::ZERO),
+            ComparedMethod::Learned(model, _) => {
                 let mut scratch = NetworkScratch::new(family.dim, 0);
                 let optimiser = Optimiser::new(model, &task, Feed::Detached, &mut scratch);
                 let state = vec![T::ZERO; optimiser.dims().states];
@@ -118,7 +118,7 @@ impl<T: Real> Worker<T> {
             }
         };
         let runs = methods.iter().map(run).collect();
-        let count = methods.iter().map(Method::points).sum();
+        let count = methods.iter().map(ComparedMethod::points).sum();
         Self {
             points: Points::new(&task, count),
             runs,
@@ -127,17 +127,17 @@ impl<T: Real> Worker<T> {
     }
 
     /// Brings all methods to x = 0 on the problem at hand.
-    fn start(&mut self, methods: &[Method<'_, T>]) {
+    fn start(&mut self, methods: &[ComparedMethod<'_, T>]) {
         let Self { task, points, runs } = self;
         points.clear();
-        let over_l = match methods.iter().any(Method::is_over_l) {
+        let over_l = match methods.iter().any(ComparedMethod::is_over_l) {
             true => T::from_f64(1.0 / task.curvature_at_zero()),
             false => T::ZERO,
         };
         let origin = vec![T::ZERO; task.dim()];
         for (run, method) in runs.iter_mut().zip(methods) {
             match (run, *method) {
-                (Run::Classical(adam, alpha), Method::Classical(method)) => {
+                (Run::Classical(adam, alpha), ComparedMethod::Classical(method)) => {
                     *adam = Adam::new(origin.len());
                     *alpha = match method.step_size() {
                         StepSize::OverL => over_l,
@@ -151,7 +151,7 @@ impl<T: Real> Worker<T> {
                         alive,
                         ..
                     },
-                    Method::Learned(model, _),
+                    ComparedMethod::Learned(model, _),
                 ) => {
                     let optimiser = Optimiser::new(model, &*task, Feed::Detached, scratch);
                     optimiser.start(&origin, state);
@@ -163,14 +163,20 @@ impl<T: Real> Worker<T> {
     }
 
     /// Writes f(x_k) and makes step k, for all methods. `last` leaves out what comes after f.
-    fn step(&mut self, methods: &[Method<'_, T>], k: usize, last: bool, values: &mut [Vec<T>]) {
+    fn step(
+        &mut self,
+        methods: &[ComparedMethod<'_, T>],
+        k: usize,
+        last: bool,
+        values: &mut [Vec<T>],
+    ) {
         let Self { task, points, runs } = self;
         task.values_gradients(points);
         let mut number = 0;
         for ((run, method), values) in runs.iter_mut().zip(methods).zip(values) {
             let (x, f, g) = points.point(number);
             match (run, *method) {
-                (Run::Classical(adam, alpha), Method::Classical(method)) => {
+                (Run::Classical(adam, alpha), ComparedMethod::Classical(method)) => {
                     values[k] = f;
                     match method {
                         Classical::Gd(_) => gradient_step(x, g, *alpha),
@@ -190,7 +196,7 @@ impl<T: Real> Worker<T> {
                         next,
                         alive,
                     },
-                    Method::Learned(model, theta),
+                    ComparedMethod::Learned(model, theta),
                 ) => {
                     *alive &= f.is_finite();
                     if *alive {
@@ -224,7 +230,7 @@ impl<T: Real> Worker<T> {
 /// way. Counts the problems that are done.
 pub(super) fn runs<T: Real>(
     (family, set, problems, steps): (Family, u64, usize, usize),
-    methods: &[Method<'_, T>],
+    methods: &[ComparedMethod<'_, T>],
     task: &Counter,
     interrupt: &Interrupt,
 ) -> Option<Vec<Vec<T>>> {
@@ -275,7 +281,7 @@ mod tests {
     const PROBLEMS: usize = 3;
     const STEPS: usize = 30;
 
-    fn values<T: Real>(methods: &[Method<'_, T>]) -> Vec<Vec<T>> {
+    fn values<T: Real>(methods: &[ComparedMethod<'_, T>]) -> Vec<Vec<T>> {
         let progress = Progress::hidden();
         let task = progress.task("runs", PROBLEMS);
         let runs = runs(
@@ -302,13 +308,13 @@ mod tests {
             (Architecture::Dm, weights(Architecture::Dm, 1.0)),
             (Architecture::Dm, weights(Architecture::Dm, T::MAX.to_f64())),
         ];
-        let learned = |i: usize| Method::Learned(networks[i].0, &networks[i].1);
+        let learned = |i: usize| ComparedMethod::Learned(networks[i].0, &networks[i].1);
         let classical = [
             Classical::Gd(StepSize::OverL),
             Classical::Nag(StepSize::OverL),
             Classical::Adam(StepSize::Fixed(0.1)),
         ]
-        .map(Method::Classical);
+        .map(ComparedMethod::Classical);
         let [gd, nag, adam] = classical;
         let methods = [gd, learned(0), nag, learned(2), learned(1), adam];
         let together = values(&methods);
@@ -341,7 +347,9 @@ mod tests {
         let progress = Progress::hidden();
         progress.interrupt().raise();
         let task = progress.task("runs", PROBLEMS);
-        let methods = [Method::<f32>::Classical(Classical::Gd(StepSize::OverL))];
+        let methods = [ComparedMethod::<f32>::Classical(Classical::Gd(
+            StepSize::OverL,
+        ))];
         let found = runs(
             (FAMILY, 5, PROBLEMS, STEPS),
             &methods,

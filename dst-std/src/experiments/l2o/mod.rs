@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::l2o::{
-    ASSETS, Architecture, Asset, Classical, EPSILON, Evaluation, Family, Feed, Loss, Method,
-    MethodScore, Penalty, Recipe, Session, Trained, TrainingPlan,
+    ASSETS, Architecture, Asset, Classical, ComparedMethod, EPSILON, Evaluation, Family, Feed,
+    Loss, MethodScore, Penalty, Recipe, Session, Trained, TrainingPlan,
 };
 use crate::progress::{Counter, Progress};
 use crate::report::Section;
@@ -273,11 +273,11 @@ pub fn test(
 ) -> Result<Vec<MethodEntry>, Failure> {
     let classics = classics.iter().map(|&method| {
         let entry = (MethodKind::Classical, None);
-        (entry, (method.title(), Method::Classical(method)))
+        (entry, (method.title(), ComparedMethod::Classical(method)))
     });
     let networks = networks.iter().map(|(name, trained)| {
         let entry = (MethodKind::of(trained), trained.seed());
-        let method = Method::Learned(trained.model, &trained.theta);
+        let method = ComparedMethod::Learned(trained.model, &trained.theta);
         (entry, (name.clone(), method))
     });
     let (kinds, methods): (Vec<_>, Vec<_>) = classics.chain(networks).unzip();

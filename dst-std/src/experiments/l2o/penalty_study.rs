@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::super::common::list;
 use super::{Context, Failure, step};
 use crate::l2o::{
-    Architecture, Evaluation, Family, LEVELS, Loss, Method, MethodScore, Penalty, Recipe, Session,
-    Trained, TrainingPlan,
+    Architecture, ComparedMethod, Evaluation, Family, LEVELS, Loss, MethodScore, Penalty, Recipe,
+    Session, Trained, TrainingPlan,
 };
 use crate::progress::Counter;
 use crate::report::{Section, Table, Verdict};
@@ -212,7 +212,7 @@ pub(super) fn run(fields: &[Field], context: &Context) -> Result<Vec<Finding>, F
             let methods: Vec<_> = of_seeds
                 .map(|(plain, networks)| {
                     let Trained { model, theta, .. } = &networks[number];
-                    let method = Method::Learned(*model, theta);
+                    let method = ComparedMethod::Learned(*model, theta);
                     (format!("seed {}", plain.seed), method)
                 })
                 .collect();
