@@ -9,6 +9,11 @@
 //! and the vectors are summed, the last one first: the number of panels depends on the dimension alone, so the bits of the result
 //! do not depend on the number of threads. They do depend on the vector length of the processor, by a few units in the
 //! last place.
+//!
+//! Every second product takes the panels of a thread in the opposite order: it begins with those that are still in the cache next to
+//! the processor, because the product before it ended with them. Each panel has its own vector, so no sum sees the order.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -26,16 +31,30 @@ struct Tile([[f64; SIDE]; SIDE]);
 
 const ZERO: Tile = Tile([[0.0; SIDE]; SIDE]);
 
-/// Tiles per panel (half a megabyte), as long as there are not too many panels: their vectors must be small beside the matrix.
+/// Tiles per panel (about half a megabyte), as long as there are not too many panels: their vectors must be small beside the
+/// matrix.
 const PANEL_TILES: usize = 1024;
 const MOST_PANELS: usize = 64;
 
 /// A dense symmetric matrix, stored by half.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Symmetric {
     dim: usize,
     tiles: Vec<Tile>,
     panels: Vec<Panel>,
+    /// True if the next product takes the panels backwards.
+    backwards: AtomicBool,
+}
+
+impl Clone for Symmetric {
+    fn clone(&self) -> Self {
+        Self {
+            dim: self.dim,
+            tiles: self.tiles.clone(),
+            panels: self.panels.clone(),
+            backwards: AtomicBool::new(false),
+        }
+    }
 }
 
 /// Neighbouring strips.
@@ -62,10 +81,14 @@ const fn tiles_before(strip: usize) -> usize {
     strip * (strip + 1) / 2
 }
 
-/// Shares `strips` out so that each panel has about as many tiles as the others.
+/// Shares `strips` out so that each panel has about as many tiles as the others. Their number is a power of two: so is, mostly, that of
+/// the threads.
 fn panels(strips: usize) -> Vec<Panel> {
     let total = tiles_before(strips);
-    let count = (total / PANEL_TILES).clamp(1, MOST_PANELS);
+    let count = total
+        .div_ceil(PANEL_TILES)
+        .next_power_of_two()
+        .min(MOST_PANELS);
     let mut first = 0;
     (1..=count)
         .map(|number| {
@@ -115,6 +138,7 @@ impl Symmetric {
             dim,
             tiles,
             panels: panels(strips),
+            backwards: AtomicBool::new(false),
         }
     }
 
@@ -154,7 +178,11 @@ impl Operator for Symmetric {
         padded[..self.dim].copy_from_slice(&x[..self.dim]);
         padded[self.dim..].fill(0.0);
         let x = padded.as_chunks().0;
-        self.panels(&self.panels, x, rest);
+        let order = Order {
+            backwards: self.backwards.fetch_xor(true, Ordering::Relaxed),
+            threads: rayon::current_num_threads(),
+        };
+        self.panels(&self.panels, x, rest, order);
         // The last panel reaches all entries, so it comes first. Every entry has its sum in a fixed order.
         let mut rest = &*rest;
         for (number, panel) in self.panels.iter().rev().enumerate() {
@@ -171,9 +199,31 @@ impl Operator for Symmetric {
     }
 }
 
+/// Order in which a product takes some panels.
+#[derive(Clone, Copy)]
+struct Order {
+    backwards: bool,
+    /// Threads that share these panels.
+    threads: usize,
+}
+
+impl Order {
+    /// True if the right half of the panels comes first. Halves for two threads keep their places, so that a thread finds
+    /// the panels that it has read before.
+    fn starts_right(self) -> bool {
+        self.backwards && self.threads < 2
+    }
+
+    /// Order within a half.
+    fn below(self) -> Self {
+        let threads = self.threads.div_ceil(2);
+        Self { threads, ..self }
+    }
+}
+
 impl Symmetric {
     /// The products with some panels, each into its own part of `sums`.
-    fn panels(&self, panels: &[Panel], x: &[[f64; SIDE]], sums: &mut [f64]) {
+    fn panels(&self, panels: &[Panel], x: &[[f64; SIDE]], sums: &mut [f64], order: Order) {
         match *panels {
             [] => {}
             [panel] => {
@@ -187,10 +237,14 @@ impl Symmetric {
             _ => {
                 let (left, right) = panels.split_at(panels.len() / 2);
                 let (left_sums, right_sums) = sums.split_at_mut(reach(left));
-                parallel::join(
-                    || self.panels(left, x, left_sums),
-                    || self.panels(right, x, right_sums),
-                );
+                let below = order.below();
+                let left = || self.panels(left, x, left_sums, below);
+                let right = || self.panels(right, x, right_sums, below);
+                if order.starts_right() {
+                    parallel::join(right, left);
+                } else {
+                    parallel::join(left, right);
+                }
             }
         }
     }
@@ -358,15 +412,25 @@ mod tests {
     #[test]
     fn the_bits_do_not_depend_on_the_threads() {
         let (_, q) = matrix(700);
-        assert!(q.panels.len() > 2, "{} panels", q.panels.len());
+        assert_eq!(q.panels.len(), 4);
         let x = normals(9, 700);
         let product = |threads| {
             let (mut out, mut scratch) = (vec![0.0; 700], vec![0.0; q.scratch_len()]);
-            parallel::with(threads, || q.apply(&x, &mut out, &mut scratch)).unwrap();
-            out.iter().map(|y| y.to_bits()).collect::<Vec<_>>()
+            // Two, because every second one takes the panels backwards.
+            let mut twice = || {
+                [(); 2].map(|()| {
+                    q.apply(&x, &mut out, &mut scratch);
+                    out.iter().map(|y| y.to_bits()).collect::<Vec<_>>()
+                })
+            };
+            parallel::with(threads, &mut twice).unwrap()
         };
-        let one = product(1);
-        assert!(one == product(2) && one == product(3) && one == product(8));
+        let [one, again] = product(1);
+        assert!(one == again);
+        for threads in [1, 2, 3, 8] {
+            let [first, second] = product(threads);
+            assert!(first == one && second == one, "{threads} threads");
+        }
     }
 
     #[test]
