@@ -183,9 +183,8 @@ fn gradient_flow(objective: Bowl<'_>, pull: Pull<'_>) {
 fn preconditioned(objective: Bowl<'_>, pull: Pull<'_>) {
     let g_bar = &mut pull.g_bar[..objective.dim()];
     let read = pull.seed.iter().zip(pull.gradient).zip(pull.theta);
-    for (((seed, g), theta), (theta_bar, g_bar)) in
-        read.zip(pull.theta_bar.iter_mut().zip(&mut *g_bar))
-    {
+    let written = pull.theta_bar.into_iter().zip(&mut *g_bar);
+    for (((seed, g), theta), (theta_bar, g_bar)) in read.zip(written) {
         *g_bar = theta * seed;
         *theta_bar += g * seed;
     }
