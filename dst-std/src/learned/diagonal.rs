@@ -15,7 +15,8 @@ mod kernel;
 
 use dst_core::{Bar, Cost, Dims, Point, Reading, Seed, System};
 
-use crate::linalg::{Operator, two_pass};
+use crate::linalg::{Operator, two_pass, wide};
+use crate::parallel::Share;
 use crate::problems::quadratic::stream;
 use crate::random::normals;
 use kernel::{Backward, FirstPass, Forward, Part, SecondPass};
@@ -59,7 +60,7 @@ impl<Q: Operator> System<f64> for Diagonal<Q> {
         let mut product = None;
         if let Some(q) = self.operator.two_pass() {
             let (moments, room) = two_pass::scratch(q, memory);
-            two_pass::measure(q, 0, at.x, moments);
+            two_pass::measure(Share::all(), q, 0, at.x, moments);
             let (resolved, _) = moments.split_at_mut(q.moments_len());
             q.resolve(resolved, room);
             product = Some(SecondPass {
@@ -75,7 +76,7 @@ impl<Q: Operator> System<f64> for Diagonal<Q> {
             g: &mut tape[..dim],
             rate,
         }
-        .run();
+        .run(Share::all());
         Reading {
             criterion,
             loss: 0.5 * product,
@@ -109,19 +110,24 @@ impl<Q: Operator> System<f64> for Diagonal<Q> {
             }
         };
         let Some(q) = self.operator.two_pass() else {
-            networks.run(None);
+            networks.run(Share::all(), None);
             self.operator.apply(g_bar, product, memory);
             add(product, bar.x);
             return;
         };
         let (moments, room) = two_pass::scratch(q, memory);
-        networks.run(Some(FirstPass {
+        let first_pass = FirstPass {
             operator: q,
             moments: &mut *moments,
-        }));
+        };
+        networks.run(Share::all(), Some(first_pass));
         let (resolved, _) = moments.split_at_mut(q.moments_len());
         q.resolve(resolved, room);
-        two_pass::finish(q, 0, g_bar, resolved, (product, bar.x), &add);
+        two_pass::finish(Share::all(), q, 0, g_bar, resolved, (product, bar.x), &add);
+    }
+
+    fn all_finite(&self, values: &[f64]) -> bool {
+        wide::all_finite(Share::all(), values)
     }
 
     /// As much arithmetic as the rate and half, but the same single product with Q.

@@ -99,11 +99,17 @@ pub(crate) mod one {
         q.mul_add(scale, scale)
     }
 
+    /// eˣ − 1 for −708 ≤ x ≤ 0.
+    #[inline(always)]
+    pub(crate) fn exp_m1_inside(x: f64) -> f64 {
+        let (scale, q) = reduce(x);
+        q.mul_add(scale, scale - 1.0)
+    }
+
     /// eˣ − 1 for x ≤ 0.
     #[inline(always)]
     pub(crate) fn exp_m1(x: f64) -> f64 {
-        let (scale, q) = reduce(if x < -708.0 { -708.0 } else { x });
-        q.mul_add(scale, scale - 1.0)
+        exp_m1_inside(if x < -708.0 { -708.0 } else { x })
     }
 
     /// e^{−|x|}, never below e^{−708}, which is still a normal number.

@@ -28,6 +28,7 @@ pub(crate) mod real;
 pub mod sparse;
 pub mod symmetric;
 pub(crate) mod two_pass;
+pub(crate) mod wide;
 
 pub use arithmetic::Arithmetic;
 pub(crate) use arithmetic::dispatch;

@@ -19,7 +19,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Operator, dispatch};
-use crate::parallel;
+use crate::parallel::{self, Share};
 
 /// Rows and columns of a tile: one vector of AVX-512, two of AVX2.
 const SIDE: usize = 8;
@@ -180,7 +180,7 @@ impl Operator for Symmetric {
         let x = padded.as_chunks().0;
         let order = Order {
             backwards: self.backwards.fetch_xor(true, Ordering::Relaxed),
-            threads: rayon::current_num_threads(),
+            share: Share::all(),
         };
         self.panels(&self.panels, x, rest, order);
         // The last panel reaches all entries, so it comes first. Every entry has its sum in a fixed order.
@@ -203,22 +203,7 @@ impl Operator for Symmetric {
 #[derive(Clone, Copy)]
 struct Order {
     backwards: bool,
-    /// Threads that share these panels.
-    threads: usize,
-}
-
-impl Order {
-    /// True if the right half of the panels comes first. Halves for two threads keep their places, so that a thread finds
-    /// the panels that it has read before.
-    fn starts_right(self) -> bool {
-        self.backwards && self.threads < 2
-    }
-
-    /// Order within a half.
-    fn below(self) -> Self {
-        let threads = self.threads.div_ceil(2);
-        Self { threads, ..self }
-    }
+    share: Share,
 }
 
 impl Symmetric {
@@ -237,13 +222,14 @@ impl Symmetric {
             _ => {
                 let (left, right) = panels.split_at(panels.len() / 2);
                 let (left_sums, right_sums) = sums.split_at_mut(reach(left));
-                let below = order.below();
-                let left = || self.panels(left, x, left_sums, below);
-                let right = || self.panels(right, x, right_sums, below);
-                if order.starts_right() {
-                    parallel::join(right, left);
+                let of = |share| Order { share, ..order };
+                let left = |share| self.panels(left, x, left_sums, of(share));
+                let right = |share| self.panels(right, x, right_sums, of(share));
+                // Halves for two threads keep their places, so that a thread finds the panels that it has read before.
+                if order.backwards && order.share.is_single() {
+                    order.share.join(right, left);
                 } else {
-                    parallel::join(left, right);
+                    order.share.join(left, right);
                 }
             }
         }

@@ -7,7 +7,7 @@
 //! Parts are halves of halves, cut at places that depend on the length alone, and the sums of the halves are added: the bits do
 //! not depend on the number of threads.
 
-use crate::parallel;
+use crate::parallel::Share;
 
 /// Entries in a part for one thread, at the most.
 pub(crate) const PIECE: usize = 3072;
@@ -76,7 +76,13 @@ pub(crate) fn add(left: &mut [f64], right: &[f64], one: usize) {
 }
 
 /// First pass over the entries `x`, which begin at `first`: afterwards their moments come first in `moments`.
-pub(crate) fn measure<Q: TwoPass + ?Sized>(q: &Q, first: usize, x: &[f64], moments: &mut [f64]) {
+pub(crate) fn measure<Q: TwoPass + ?Sized>(
+    share: Share,
+    q: &Q,
+    first: usize,
+    x: &[f64],
+    moments: &mut [f64],
+) {
     let Some(middle) = middle(x.len()) else {
         q.measure(first, x, moments);
         return;
@@ -84,9 +90,9 @@ pub(crate) fn measure<Q: TwoPass + ?Sized>(q: &Q, first: usize, x: &[f64], momen
     let one = q.moments_len();
     let (left_x, right_x) = x.split_at(middle);
     let (left, right) = halves(moments, x.len(), middle);
-    parallel::join(
-        || measure(q, first, left_x, left),
-        || measure(q, first + middle, right_x, right),
+    share.join(
+        |share| measure(share, q, first, left_x, left),
+        |share| measure(share, q, first + middle, right_x, right),
     );
     add(left, right, one);
 }
@@ -94,6 +100,7 @@ pub(crate) fn measure<Q: TwoPass + ?Sized>(q: &Q, first: usize, x: &[f64], momen
 /// Second pass over the entries `x`, which begin at `first`. Each part of `out` then goes through `then`, with the same part of
 /// `beside`.
 pub(crate) fn finish<Q: TwoPass + ?Sized>(
+    share: Share,
     q: &Q,
     first: usize,
     x: &[f64],
@@ -110,11 +117,11 @@ pub(crate) fn finish<Q: TwoPass + ?Sized>(
     let (left_out, right_out) = out.split_at_mut(middle);
     // Where there is nothing beside, there is nothing to cut.
     let (left, right) = beside.split_at_mut(middle.min(beside.len()));
-    parallel::join(
-        || finish(q, first, left_x, resolved, (left_out, left), then),
-        || {
+    share.join(
+        |share| finish(share, q, first, left_x, resolved, (left_out, left), then),
+        |share| {
             let (first, to) = (first + middle, (right_out, right));
-            finish(q, first, right_x, resolved, to, then);
+            finish(share, q, first, right_x, resolved, to, then);
         },
     );
 }
@@ -122,8 +129,9 @@ pub(crate) fn finish<Q: TwoPass + ?Sized>(
 /// out ← Qx
 pub(crate) fn product<Q: TwoPass + ?Sized>(q: &Q, x: &[f64], out: &mut [f64], memory: &mut [f64]) {
     let (moments, room) = scratch(q, memory);
-    measure(q, 0, x, moments);
+    let share = Share::all();
+    measure(share, q, 0, x, moments);
     let (resolved, _) = moments.split_at_mut(q.moments_len());
     q.resolve(resolved, room);
-    finish(q, 0, x, resolved, (out, &mut []), &|_, _| {});
+    finish(share, q, 0, x, resolved, (out, &mut []), &|_, _| {});
 }

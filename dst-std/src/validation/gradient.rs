@@ -7,6 +7,7 @@ use dst_core::{
 };
 use serde::Serialize;
 
+use super::euler::WideEuler;
 use super::instance::Instance;
 use crate::machine::Footprint;
 use crate::ode::{self, EventGradient, OdeError};
@@ -150,7 +151,9 @@ impl GradientRun {
         progress: &Progress,
     ) -> Result<Prepared<'p>, String> {
         match self.method {
-            IntegratorName::Euler => self.prepare_with(Euler::new(self.step), instance, progress),
+            IntegratorName::Euler => {
+                self.prepare_with(WideEuler(Euler::new(self.step)), instance, progress)
+            }
             IntegratorName::Heun => self.prepare_with(Heun::new(self.step), instance, progress),
             IntegratorName::Rk4 => self.prepare_with(Rk4::new(self.step), instance, progress),
         }

@@ -10,7 +10,7 @@ use super::ROWS;
 use crate::linalg::dispatch;
 use crate::linalg::elementwise::{dot, one};
 use crate::linalg::two_pass::{self, TwoPass, middle};
-use crate::parallel;
+use crate::parallel::Share;
 
 /// ln(e − 1): the softplus of it is one.
 const UNIT: f64 = 0.541_324_854_612_918_1;
@@ -244,7 +244,7 @@ fn rates<const N: usize>(block: &Block<'_, N>, tau: f64) -> [f64; N] {
 
 impl Forward<'_> {
     /// Writes A and returns J and xᵀg.
-    pub(super) fn run(mut self) -> [f64; 2] {
+    pub(super) fn run(mut self, share: Share) -> [f64; 2] {
         let Some(middle) = middle(self.rate.len()) else {
             if let Some(SecondPass { operator, resolved }) = self.product {
                 operator.finish(self.part.first, self.part.x, resolved, self.g);
@@ -262,7 +262,7 @@ impl Forward<'_> {
             rate,
         };
         let (left, right) = (half(part.0, g.0, rate.0), half(part.1, g.1, rate.1));
-        let (left, right) = parallel::join(|| left.run(), || right.run());
+        let (left, right) = share.join(|share| left.run(share), |share| right.run(share));
         [left[0] + right[0], left[1] + right[1]]
     }
 }
@@ -387,7 +387,7 @@ impl Backward<'_> {
 
     /// Adds to the bars of θ and x and writes the vector that Q is applied to. With an operator in two passes, makes the first pass over
     /// it too.
-    pub(super) fn run(mut self, first_pass: Option<FirstPass<'_>>) {
+    pub(super) fn run(mut self, share: Share, first_pass: Option<FirstPass<'_>>) {
         let len = self.g_bar.len();
         let Some(middle) = middle(len) else {
             dispatch(&mut self);
@@ -399,13 +399,19 @@ impl Backward<'_> {
         let (left, right) = self.split_at(middle);
         match first_pass {
             None => {
-                parallel::join(|| left.run(None), || right.run(None));
+                share.join(
+                    |share| left.run(share, None),
+                    |share| right.run(share, None),
+                );
             }
             Some(FirstPass { operator, moments }) => {
                 let halves = two_pass::halves(moments, len, middle);
                 let pass = |moments| Some(FirstPass { operator, moments });
                 let passes = (pass(halves.0), pass(halves.1));
-                parallel::join(|| left.run(passes.0), || right.run(passes.1));
+                share.join(
+                    |share| left.run(share, passes.0),
+                    |share| right.run(share, passes.1),
+                );
                 let (left, right) = two_pass::halves(moments, len, middle);
                 two_pass::add(left, right, operator.moments_len());
             }
