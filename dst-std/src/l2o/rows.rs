@@ -187,8 +187,8 @@ impl<T: Real, F: Weigh<T>> WithSimd for Pass<'_, T, F> {
             }
             for (weigh, room) in weigh.iter_mut().zip(&mut *rooms) {
                 let mut z = [T::ZERO; ROWS];
-                for i in 0..ROWS {
-                    z[i] = T::sum(simd, T::vectors::<S>(&room.products[i])[0]);
+                for (z, products) in z.iter_mut().zip(&room.products) {
+                    *z = T::sum(simd, T::vectors::<S>(products)[0]);
                 }
                 room.weights = weigh.weigh(block * ROWS, z);
             }
@@ -226,6 +226,8 @@ fn cut<T: Real, S: Simd>(data: &[T], stride: usize, first: usize, len: usize) ->
 }
 
 /// Adds the products of a piece of some rows with `N` points.
+// Numbers of loops that the compiler knows: everything stays in registers.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn multiply<T: Real, S: Simd, const N: usize>(
     simd: S,
@@ -257,6 +259,8 @@ fn multiply<T: Real, S: Simd, const N: usize>(
 }
 
 /// Adds a piece of some rows with their weights to `N` sums.
+// Numbers of loops that the compiler knows: everything stays in registers.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn combine<T: Real, S: Simd, const N: usize>(
     simd: S,
