@@ -113,7 +113,7 @@ pub(super) struct Pass<'a, T, F> {
     pub(super) rooms: &'a mut [Room<T>],
 }
 
-/// What a pass knows of some rows and a point: at first, vectors whose entries add up to z, then what multiplies the rows.
+/// State of a pass over some rows and a point: at first, vectors whose entries add up to z, then the factors of the rows.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Room<T> {
