@@ -30,7 +30,7 @@ pub trait TwoPass: Sync {
     /// Rows and columns.
     fn len(&self) -> usize;
 
-    /// Number of moments.
+    /// Number of moments. Every entry of Qx has a term of each, so that none is finite if a moment is not.
     fn moments_len(&self) -> usize;
 
     /// moments ← those of the entries `x`, which begin at `first`, a multiple of 32.
