@@ -240,8 +240,8 @@ fn multiply<T: Real, S: Simd, const N: usize>(
     let mut sums = [[T::splat(simd, T::ZERO); ROWS]; N];
     for n in 0..N {
         x[n] = &T::vectors::<S>(points[n])[..len];
-        for i in 0..ROWS {
-            sums[n][i] = T::vectors::<S>(&rooms[n].products[i])[0];
+        for (sum, products) in sums[n].iter_mut().zip(&rooms[n].products) {
+            *sum = T::vectors::<S>(products)[0];
         }
     }
     for k in 0..len {
@@ -251,9 +251,9 @@ fn multiply<T: Real, S: Simd, const N: usize>(
             }
         }
     }
-    for n in 0..N {
-        for i in 0..ROWS {
-            T::vectors_mut::<S>(&mut rooms[n].products[i])[0] = sums[n][i];
+    for (room, sums) in rooms.iter_mut().zip(&sums) {
+        for (products, &sum) in room.products.iter_mut().zip(sums) {
+            T::vectors_mut::<S>(products)[0] = sum;
         }
     }
 }
@@ -270,9 +270,9 @@ fn combine<T: Real, S: Simd, const N: usize>(
 ) {
     let len = rows[0].len();
     let mut factors = [[T::splat(simd, T::ZERO); ROWS]; N];
-    for n in 0..N {
-        for i in 0..ROWS {
-            factors[n][i] = T::splat(simd, rooms[n].weights[i]);
+    for (factors, room) in factors.iter_mut().zip(rooms) {
+        for (factor, &weight) in factors.iter_mut().zip(&room.weights) {
+            *factor = T::splat(simd, weight);
         }
     }
     let sums = sums.map(|sums| &mut T::vectors_mut::<S>(sums)[..len]);
