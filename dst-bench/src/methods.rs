@@ -181,10 +181,13 @@ fn gradient_flow(objective: Bowl<'_>, pull: Pull<'_>) {
 
 #[inline(never)]
 fn preconditioned(objective: Bowl<'_>, pull: Pull<'_>) {
+    let Pull {
+        theta, theta_bar, ..
+    } = pull;
     let g_bar = &mut pull.g_bar[..objective.dim()];
-    let read = pull.seed.iter().zip(pull.gradient).zip(pull.theta);
-    let written = pull.theta_bar.into_iter().zip(&mut *g_bar);
-    for (((seed, g), theta), (theta_bar, g_bar)) in read.zip(written) {
+    let read = pull.seed.iter().zip(pull.gradient).zip(theta);
+    for (((seed, g), theta), (theta_bar, g_bar)) in read.zip(theta_bar.iter_mut().zip(&mut *g_bar))
+    {
         *g_bar = theta * seed;
         *theta_bar += g * seed;
     }

@@ -129,7 +129,7 @@ impl Part<'_> {
     }
 }
 
-/// Ends of the blocks of [`LANES`] and of [`FEW`] coordinates among `len` coordinates.
+/// Ends of the blocks of [`LANES`] and of [`FEW`] coordinates among `len`.
 #[inline(always)]
 fn ends(len: usize) -> (usize, usize) {
     (len / LANES * LANES, len / FEW * FEW)
