@@ -138,11 +138,25 @@ impl<S: Scalar> Slots<'_, S> {
         state: &mut [S],
         record: &mut [S],
     ) -> Result<(), StoreFault> {
+        let copy = |to: &mut [S], from: &mut [S]| transfer(cells(to), cells(from));
+        self.save_by(copy, shape, slot, state, record)
+    }
+
+    /// The same; `copy` copies to memory.
+    #[inline(always)]
+    pub(crate) fn save_by(
+        &mut self,
+        copy: impl Fn(&mut [S], &mut [S]),
+        shape: Shape,
+        slot: usize,
+        state: &mut [S],
+        record: &mut [S],
+    ) -> Result<(), StoreFault> {
         match self {
             Self::Memory(memory) => {
                 let (to_state, to_record) = shape.write(memory, slot);
-                transfer(cells(to_state), cells(state));
-                transfer(cells(to_record), cells(record));
+                copy(to_state, state);
+                copy(to_record, record);
                 Ok(())
             }
             Self::Store(store) => store.save(slot, state),

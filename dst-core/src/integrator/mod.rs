@@ -17,6 +17,7 @@ pub use symplectic::SymplecticEuler;
 
 use crate::error::Error;
 use crate::scalar::Scalar;
+use crate::slices::{cells, transfer};
 use crate::system::{Dims, Direction, Point, Reading, System};
 
 /// One-step method with its transpose and tangent.
@@ -55,6 +56,12 @@ pub trait Integrator<S: Scalar>: Copy {
         next: &mut [S],
         scratch: &mut [S],
     ) -> bool;
+
+    /// Copies a state or a record to its slot. A method for long states may divide the work among threads.
+    #[inline(always)]
+    fn keep(&self, slot: &mut [S], values: &mut [S]) {
+        transfer(cells(slot), cells(values));
+    }
 
     /// True if [`step_in_place`](Self::step_in_place) makes a step.
     #[inline(always)]

@@ -113,7 +113,7 @@ pub(super) struct Pass<'a, T, F> {
     pub(super) rooms: &'a mut [Room<T>],
 }
 
-/// What a pass knows of some rows and a point: at first, vectors whose entries add up to z, then what multiplies the rows.
+/// State of a pass over some rows and a point: at first, vectors whose entries add up to z, then the factors of the rows.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Room<T> {
@@ -226,6 +226,8 @@ fn cut<T: Real, S: Simd>(data: &[T], stride: usize, first: usize, len: usize) ->
 }
 
 /// Adds the products of a piece of some rows with `N` points.
+// Numbers of loops that the compiler knows: everything stays in registers.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn multiply<T: Real, S: Simd, const N: usize>(
     simd: S,
@@ -257,6 +259,8 @@ fn multiply<T: Real, S: Simd, const N: usize>(
 }
 
 /// Adds a piece of some rows with their weights to `N` sums.
+// Numbers of loops that the compiler knows: everything stays in registers.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn combine<T: Real, S: Simd, const N: usize>(
     simd: S,
