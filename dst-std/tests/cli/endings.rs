@@ -375,7 +375,7 @@ fn long_commands_show_progress_on_a_terminal() {
     let commands = [
         ("validate --dim 5000 --no-truth", "making the problem"),
         ("l2o bench --repeat 100000", "measuring"),
-        ("l2o test --problems 4000", "tuning Adam"),
+        ("l2o test --problems 4000", "tuning Adam|testing"),
         ("l2o train --out run.safetensors", "training"),
         ("control --out figures", "control"),
         ("control export --late 1e-5", "simulating the active set"),
