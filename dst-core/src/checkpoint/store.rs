@@ -138,15 +138,14 @@ impl<S: Scalar> Slots<'_, S> {
         state: &mut [S],
         record: &mut [S],
     ) -> Result<(), StoreFault> {
-        let copy = |to: &mut [S], from: &mut [S]| transfer(cells(to), cells(from));
-        self.save_by(copy, shape, slot, state, record)
+        self.save_by(|_, _| false, shape, slot, state, record)
     }
 
-    /// The same; `copy` copies to memory.
+    /// The same; `copy` copies to memory, unless it returns false.
     #[inline(always)]
     pub(crate) fn save_by(
         &mut self,
-        copy: impl Fn(&mut [S], &mut [S]),
+        copy: impl Fn(&mut [S], &[S]) -> bool,
         shape: Shape,
         slot: usize,
         state: &mut [S],
@@ -155,8 +154,13 @@ impl<S: Scalar> Slots<'_, S> {
         match self {
             Self::Memory(memory) => {
                 let (to_state, to_record) = shape.write(memory, slot);
-                copy(to_state, state);
-                copy(to_record, record);
+                // Not in `copy`: see `transfer`.
+                if !copy(to_state, state) {
+                    transfer(cells(to_state), cells(state));
+                }
+                if !copy(to_record, record) {
+                    transfer(cells(to_record), cells(record));
+                }
                 Ok(())
             }
             Self::Store(store) => store.save(slot, state),

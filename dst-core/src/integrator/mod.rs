@@ -17,7 +17,6 @@ pub use symplectic::SymplecticEuler;
 
 use crate::error::Error;
 use crate::scalar::Scalar;
-use crate::slices::{cells, transfer};
 use crate::system::{Dims, Direction, Point, Reading, System};
 
 /// One-step method with its transpose and tangent.
@@ -57,10 +56,12 @@ pub trait Integrator<S: Scalar>: Copy {
         scratch: &mut [S],
     ) -> bool;
 
-    /// Copies a state or a record to its slot. A method for long states may divide the work among threads.
+    /// Copies a state or a record to its slot and returns true, or leaves that to the engine. A method for long states may divide
+    /// the work among threads.
     #[inline(always)]
-    fn keep(&self, slot: &mut [S], values: &mut [S]) {
-        transfer(cells(slot), cells(values));
+    fn keep(&self, slot: &mut [S], values: &[S]) -> bool {
+        let _ = (slot, values);
+        false
     }
 
     /// True if [`step_in_place`](Self::step_in_place) makes a step.

@@ -421,7 +421,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             }
             Operation::Save(slot) => {
                 let integrator = self.problem.plan.integrator;
-                let copy = |to: &mut [S], from: &mut [S]| integrator.keep(to, from);
+                let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
                 let (here, record) = (&mut *self.here, &mut *self.record_here);
                 let saved = self.slots.save_by(copy, self.shape, slot, here, record);
                 return saved.map_err(|_| Error::Store { slot });

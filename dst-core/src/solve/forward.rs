@@ -364,7 +364,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 let slot = schedule.save(marks);
                 pause = end.min(schedule.next_save().saturating_add(1));
                 if steps > in_place {
-                    let copy = |to: &mut [S], from: &mut [S]| integrator.keep(to, from);
+                    let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
                     let saved = slots.save_by(copy, fresh.shape, slot, prev, record_prev);
                     if saved.is_err() {
                         *entry = slot;

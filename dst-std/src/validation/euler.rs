@@ -37,10 +37,11 @@ impl Integrator<f64> for WideEuler {
         wide::descend(Share::all(), next, at.x, self.step_size(), rate)
     }
 
-    fn keep(&self, slot: &mut [f64], values: &mut [f64]) {
+    fn keep(&self, slot: &mut [f64], values: &[f64]) -> bool {
         // A slot without room for a record is empty.
         let len = slot.len().min(values.len());
         wide::copy(Share::all(), &mut slot[..len], &values[..len]);
+        true
     }
 
     fn in_place(&self) -> bool {
