@@ -17,7 +17,7 @@ use super::common::{Files, General, Speech};
 use super::{CommandError, complain, output, printable, terminal};
 use crate::experiments::{self, ALL, Context, Experiment};
 use crate::machine;
-use crate::parallel;
+use crate::parallel::{self, ranks};
 use crate::report::{Claim, OutDir, Page, Section, Stage, Verdict};
 
 /// Run the experiments of the paper and write a page with a verdict on every claim.
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         .filter(|e| args.only.is_empty() || args.only.iter().any(|name| name == e.name))
         .copied()
         .collect();
-    let lines = !json && !quiet;
+    let lines = !json && !quiet && ranks::is_first();
     let summary = parallel::with(context.threads, || {
         carry_out(&chosen, &context, &out, |line| {
             if lines {

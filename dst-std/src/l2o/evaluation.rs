@@ -9,7 +9,7 @@ use super::score::MethodScore;
 use super::session::{TEST, TUNING};
 use super::task::Family;
 use crate::machine::Footprint;
-use crate::parallel::each;
+use crate::parallel::instances;
 
 /// The problems of a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,13 +63,9 @@ impl Evaluation {
     }
 
     fn score(&self, name: impl Into<String>, values: &[f32]) -> MethodScore {
-        let least = self.least.get_or_init(|| {
-            let mut least = vec![0.0; self.problems];
-            each(&mut least, &|index, least| {
-                *least = self.family.infimum(self.set, index);
-            });
-            least
-        });
+        let least = self
+            .least
+            .get_or_init(|| instances(self.problems, |index| self.family.infimum(self.set, index)));
         MethodScore::new(name, values, self.steps + 1, least)
     }
 

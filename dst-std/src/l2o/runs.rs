@@ -11,8 +11,21 @@ use super::task::{Family, Task};
 use crate::adam::Adam;
 use crate::first_order::{gradient_step, nesterov_step};
 use crate::linalg::Real;
-use crate::parallel::each;
+use crate::parallel::instances;
 use crate::progress::Interrupt;
+
+/// Fills `values`, run after run, each of `len` numbers. `run` writes those of the run with this number, on any rank.
+fn of_runs<T: Real>(values: &mut [T], len: usize, run: impl Fn(usize, &mut [T]) + Sync) {
+    let one = |index: usize| {
+        let mut values = vec![T::ZERO; len];
+        run(index, &mut values);
+        values
+    };
+    let found = instances(values.len() / len, one);
+    for (values, found) in values.chunks_exact_mut(len).zip(&found) {
+        values.copy_from_slice(found);
+    }
+}
 
 /// Runs of a network, with memory for one run per thread.
 pub(super) struct Runner<T> {
@@ -71,8 +84,7 @@ impl<T: Real> Runner<T> {
         interrupt: Option<&Interrupt>,
     ) -> bool {
         let ended = || interrupt.is_some_and(Interrupt::raised);
-        let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(self.steps + 1).collect();
-        each(&mut runs, &|index, values| {
+        of_runs(values, self.steps + 1, |index, values| {
             if ended() {
                 return;
             }
@@ -155,9 +167,8 @@ impl Classical {
 
     /// The values of f along the runs on the first problems of a set, as [`Runner::learned`] writes them.
     pub(super) fn run<T: Real>(self, family: Family, set: u64, len: usize, values: &mut [T]) {
-        let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(len).collect();
         let tasks = Mutex::new(Vec::new());
-        each(&mut runs, &|index, values| {
+        of_runs(values, len, |index, values| {
             let task = tasks.lock().expect("no thread panics").pop();
             let mut task = task.unwrap_or_else(|| Task::new(family));
             task.draw(set, index);
