@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(250);
 const GRACE: Duration = Duration::from_millis(1200);
 /// The same in an MPI job: Open MPI passes a signal on after a second, and kills a second later. The first rank ends first: it has
 /// files to write.
-const GRACE_OF_RANKS: [Duration; 2] = [Duration::from_millis(500), Duration::from_millis(600)];
+const GRACE_OF_RANKS: [Duration; 2] = [Duration::from_millis(350), Duration::from_millis(450)];
 
 /// Progress bars on standard error, or lines if it is no terminal.
 #[derive(Debug)]

@@ -104,10 +104,9 @@ impl Symmetric {
     pub(super) fn over_ranks(dim: usize, entry: impl Fn(usize, usize) -> f64 + Sync) -> Self {
         let mut panels = panels(dim.div_ceil(SIDE));
         let (count, own) = (panels.len(), ranks::own(panels.len()));
-        let divided = own.len() < count;
         panels.truncate(count - own.start);
         panels.drain(..count - own.end);
-        Self::of_panels(dim, panels, divided, entry)
+        Self::of_panels(dim, panels, ranks::are_several(), entry)
     }
 
     fn of_panels(

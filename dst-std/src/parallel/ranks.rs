@@ -121,14 +121,14 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// True if there are other ranks and their part is wanted here.
-fn divided() -> bool {
+/// True if there are other ranks and work is divided among them here.
+pub(crate) fn are_several() -> bool {
     world().size() > 1 && !INSIDE.get()
 }
 
 /// Numbers of the instances of this rank, out of `count`: contiguous, in the order of the ranks.
 pub(crate) fn own(count: usize) -> Range<usize> {
-    if !divided() {
+    if !are_several() {
         return 0..count;
     }
     let (rank, size) = (world().rank(), world().size());
@@ -177,7 +177,7 @@ fn next_exchange() {
 
 /// The values of all ranks; of this one only, if it is alone.
 pub(crate) fn of_every_rank<R: Piece>(own: R) -> Vec<R> {
-    if divided() && !alone() {
+    if are_several() && !alone() {
         next_exchange();
         let piece = numbered(|to| own.put(to));
         if let Some(pieces) = world().gather(&piece, &alone) {
@@ -254,7 +254,7 @@ fn divide<R: Piece + Send, E: Send>(
         .zip(own.clone())
         .map(|(result, number)| result.map_err(|error| (number, error)))
         .collect();
-    if own.len() == count && !divided() {
+    if own.len() == count && !are_several() {
         return mine.map_err(|(_, error)| error);
     }
     if !alone() {
@@ -323,7 +323,7 @@ fn joined<R: Piece, E>(
 /// Lets the ranks add to a state one after the other, in their order; all end with the state of the last. False if this rank goes on
 /// alone: then the state is of no use.
 pub(crate) fn in_turn<S: Piece>(state: &mut S, add: impl FnOnce(&mut S)) -> bool {
-    if !divided() {
+    if !are_several() {
         add(state);
         return true;
     }
@@ -346,7 +346,7 @@ pub(crate) fn in_turn<S: Piece>(state: &mut S, add: impl FnOnce(&mut S)) -> bool
 
 /// Returns the result of the first rank, on all ranks.
 pub(crate) fn from_first<R: Piece>(find: impl FnOnce() -> R) -> R {
-    if !divided() || alone() {
+    if !are_several() || alone() {
         return find();
     }
     next_exchange();
