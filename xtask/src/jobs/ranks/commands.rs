@@ -42,10 +42,13 @@ const COMMANDS: [(&str, &str); 9] = [
         "quick",
         "control export --model MODEL --quick --quiet --out OUT",
     ),
-    ("validate", "validate --dim 40 --quiet"),
+    (
+        "dense",
+        "validate --dim 1200 --basis hh8 --dense --eps 1e-1 --quiet --gradient-out OUT/g.txt",
+    ),
     (
         "reproduce",
-        "reproduce --quick --only validation,l2o,tune --quiet --out OUT",
+        "reproduce --quick --only tune --only validation --quiet --out OUT",
     ),
 ];
 
@@ -59,7 +62,7 @@ const MEASURED: [&str; 9] = [
     "out",
     "page",
     "files",
-    "picture",
+    "plot",
 ];
 
 /// Runs all; returns their number.
