@@ -93,7 +93,7 @@ pub fn pullbacks(kind: Kind, way: Way, dim: usize, times: usize) -> Vec<f64> {
     let (mut theta_bar, mut x_bar) = (vec![0.0; theta.len()], vec![0.0; x.len()]);
     let mut scratch = vec![0.0; 2 * dim];
     for _ in 0..times {
-        let pull = Pull {
+        let mut pull = Pull {
             theta: black_box(theta),
             x: black_box(&x),
             gradient: black_box(&gradient),
@@ -103,9 +103,9 @@ pub fn pullbacks(kind: Kind, way: Way, dim: usize, times: usize) -> Vec<f64> {
             g_bar: &mut scratch,
         };
         match (way, kind) {
-            (Way::Library, Kind::HeavyBall) => library(&HeavyBall::new(objective), pull),
-            (Way::Library, Kind::Nesterov) => library(&Nesterov::new(objective), pull),
-            (Way::Library, Kind::Adam) => library(&Adam::new(objective), pull),
+            (Way::Library, Kind::HeavyBall) => library(&HeavyBall::new(objective), &mut pull),
+            (Way::Library, Kind::Nesterov) => library(&Nesterov::new(objective), &mut pull),
+            (Way::Library, Kind::Adam) => library(&Adam::new(objective), &mut pull),
             (Way::Hand, Kind::HeavyBall) => heavy_ball(objective, pull),
             (Way::Hand, Kind::Nesterov) => nesterov(objective, pull),
             (Way::Hand, Kind::Adam) => adam(objective, pull),
@@ -116,7 +116,7 @@ pub fn pullbacks(kind: Kind, way: Way, dim: usize, times: usize) -> Vec<f64> {
 }
 
 #[inline(never)]
-fn library(system: &impl System<f64>, pull: Pull<'_>) {
+fn library(system: &impl System<f64>, pull: &mut Pull<'_>) {
     let at = Point {
         theta: pull.theta,
         x: pull.x,

@@ -145,9 +145,14 @@ impl Footprint {
 
     /// Refuses what does not fit into the memory that is free. The error is one sentence.
     pub fn check(&self) -> Result<(), String> {
+        /// Not worth a look at what is free.
+        const LITTLE: f64 = 1e6;
+        let (what, needed) = (&self.what, self.bytes());
+        if needed <= LITTLE {
+            return Ok(());
+        }
         // No allocation can be larger than an address; where the system tells nothing else, that is the limit.
         let free = available_memory().map_or(isize::MAX as f64, |free| free as f64);
-        let (what, needed) = (&self.what, self.bytes());
         let largest = self.parts.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes));
         match largest {
             Some(largest) if needed > free => Err(format!(

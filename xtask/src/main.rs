@@ -61,6 +61,8 @@ enum Command {
     Packages,
     /// Dependencies: licences are in the list of those allowed, and none is unused.
     Dependencies,
+    /// The crates to publish, compiled with the oldest Rust that they name; rustup gets it.
+    Msrv,
     /// Archives of a release with their checksums: the C library for this machine and four targets, and the program `dst`.
     ///
     /// The program is compiled once more, without the paths of this machine.
@@ -202,6 +204,7 @@ fn main() -> ExitCode {
         Command::Words => suite::each([("words", || jobs::words::run(&cargo))]),
         Command::Packages => suite::each([("packages", || jobs::packages::run(&cargo))]),
         Command::Dependencies => suite::each([("dependencies", || jobs::licences::run(&cargo))]),
+        Command::Msrv => suite::each([("oldest Rust", || jobs::msrv::run(&cargo))]),
         Command::Dist { out } => suite::made(jobs::dist::run(&cargo, out)),
         Command::Archives => suite::each([("archives", || jobs::archives::run(&cargo))]),
         Command::Api => suite::each([("public API", || jobs::api::run(&cargo))]),
@@ -214,11 +217,14 @@ fn main() -> ExitCode {
             suite::exit_code(jobs::chip::run(&cargo, quick, json))
         }
         Command::Compare {
+            quick: false,
             only,
             python: None,
             json: false,
-            ..
         } if only.as_deref() == Some("engine") => suite::exit_code(jobs::chip::engine(&cargo)),
+        Command::Compare { only, .. } if only.as_deref() == Some("engine") => {
+            suite::exit_code(Err("--only engine has no other options".to_owned()))
+        }
         Command::Compare { only, json, .. } if json || only.as_deref() == Some("firmware") => {
             suite::exit_code(Err(
                 "--json goes with --only firmware, which takes no --python".to_owned(),

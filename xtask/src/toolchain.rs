@@ -76,9 +76,11 @@ pub(crate) fn ensure(tools: &[Tool]) -> Result<(), String> {
         "apt-get update && apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends {}",
         packages.join(" ")
     );
+    // The lists have a lock of their own, for which apt-get does not wait.
+    let patient = format!("apt-get update -qq || sleep 20; {install}");
     eprintln!("missing: {}; trying: {install}", probes.join(", "));
     let done = Command::new("sh")
-        .args(["-c", &install])
+        .args(["-c", &patient])
         .env("DEBIAN_FRONTEND", "noninteractive")
         .stdin(Stdio::null())
         // What apt says belongs to the log, not to the output of the job.

@@ -1,11 +1,9 @@
 /* The run of `dst_models::smallest` as one would write it by hand: Euler's method until the stop test holds, every state kept, and the
- * adjoint back through them. Prints steps, T, the gradients by theta and by x0 as words. Marks name the addresses between which
- * instructions are counted. */
+ * adjoint back through them. Prints steps, T, the gradients by theta and by x0 as words. */
 
-#include "firmware.h"
+#include "by_hand.h"
 
 #define MOST 256
-#define MARK(name) __asm__ volatile(".global " #name "\n" #name ":" ::: "memory")
 
 static float path[MOST][4];
 static float theta_bar[2], x_bar[4];
@@ -61,25 +59,6 @@ static __attribute__((noinline)) void adjoint(const float *theta, int n, float h
     theta_bar[1] = by_theta[1];
 }
 
-static void put_word(uint32_t value)
-{
-    char text[10];
-    for (int i = 0; i < 8; i++)
-        text[i] = "0123456789abcdef"[value >> (28 - 4 * i) & 15];
-    text[8] = ' ';
-    text[9] = '\0';
-    put(text);
-}
-
-static void put_float(float value)
-{
-    union {
-        float f;
-        uint32_t u;
-    } word = { value };
-    put_word(word.u);
-}
-
 int main(void)
 {
     static volatile float given[8] = { 3.0f, 1.5f, 1.0f, 0.1f, 0.0f, 0.0f, 0.02f, 0.5f };
@@ -95,13 +74,6 @@ int main(void)
     MARK(dst_mark_stopped);
     adjoint(theta, n, h);
     MARK(dst_mark_done);
-    put("euler ");
-    put_word((uint32_t)n);
-    put_float((float)n * h);
-    for (int i = 0; i < 2; i++)
-        put_float(theta_bar[i]);
-    for (int i = 0; i < 4; i++)
-        put_float(x_bar[i]);
-    put("\n");
+    put_results(n, (float)n * h, theta_bar, 2, x_bar, 4);
     return 0;
 }

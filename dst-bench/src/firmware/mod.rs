@@ -16,7 +16,7 @@ mod runs;
 mod section;
 mod words;
 
-pub use engine::{Cost, Engine};
+pub use engine::{Cost, Engine, Pair};
 pub use picture::picture;
 pub use random::{RandomProgram, random_program};
 pub use runs::{Run, Spread, Ticks};

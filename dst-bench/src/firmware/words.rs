@@ -7,7 +7,7 @@ counted by the timer of the emulated board (QEMU, `-icount`): instructions, not 
 percentile / maximum of a tick. *Cold*: 1000 states, each without a last solution. *Loop*: 20 runs of 30 ticks of the exact closed loop, \
 each tick from the solution before it, in the way of the system itself. The error is that of u0 against the exact solution, largest input. \
 Settings above three million instructions per tick run on every tenth cold tick and the first 100 ticks of the loop. Bytes are those \
-beyond a program that does nothing. The exact inputs are checked first: DAQP and OSQP solve the programs in double precision and find \
+beyond a program that does nothing, of C only. The exact inputs are checked first: DAQP and OSQP solve the programs in double precision and find \
 them to 1e-5.";
 
 /// Use of the other systems.

@@ -182,9 +182,11 @@ pub(super) const fn cost(l: usize, a: usize, near: usize) -> (usize, usize) {
 }
 
 /// Terms of the sum for `t` that a [`Row`] holds: repetitions up to this number need no division.
-const TERMS: usize = 4;
+pub(super) const TERMS: usize = 4;
+/// Bound on a term: the sum of all of them does not overflow.
+const MOST: usize = usize::MAX >> 4;
 
-/// `beta(a, 1..)` for one `a`: Pascal's triangle, read row by row.
+/// `beta(a, 1..)` for one `a`: Pascal's triangle, read row by row. Saturates at [`MOST`].
 #[derive(Clone, Copy)]
 pub(super) struct Row {
     a: usize,
@@ -200,7 +202,9 @@ impl Row {
             q += 1;
             // An overflow before the division stands for an unlimited run length.
             let product = b.checked_mul(a.saturating_add(q));
-            b = product.and_then(|p| p.checked_div(q)).unwrap_or(usize::MAX);
+            b = product
+                .and_then(|p| p.checked_div(q))
+                .map_or(MOST, |b| b.min(MOST));
             *term = b;
         }
         Self { a, terms }
@@ -216,35 +220,27 @@ impl Row {
     #[inline]
     pub(super) fn below(&self) -> Self {
         let a = self.a.saturating_sub(1);
-        if self.terms.last() == Some(&usize::MAX) {
+        let [b1, b2, b3, b4] = self.terms;
+        if b4 == MOST {
             return Self::new(a);
         }
-        let [b1, b2, b3, b4] = self.terms;
         Self {
             a,
             terms: [b1 - 1, b2 - b1, b3 - b2, b4 - b3],
         }
     }
 
-    /// `(t(l, a), r(l, a))`; `near` is a guess at `r`, used if it is large.
+    /// `t(l, a)`. If `r(l, a)` exceeds [`TERMS`], `near` is a guess at it, and is set to it.
     #[inline]
-    pub(super) fn cost(&self, l: usize, near: usize) -> (usize, usize) {
-        if self
-            .terms
-            .last()
-            .is_none_or(|&b| l > b.min(usize::MAX >> 4))
-        {
-            return cost(l, self.a, near);
+    pub(super) fn steps(&self, l: usize, near: &mut usize) -> usize {
+        let [b1, b2, b3, b4] = self.terms;
+        if l > b4 {
+            let (t, r) = cost(l, self.a, *near);
+            *near = r;
+            return t;
         }
         // The sum in the module documentation, without branches or a loop.
-        let [b1, b2, b3, _] = self.terms;
-        let t = l.saturating_sub(1)
-            + l.saturating_sub(b1)
-            + l.saturating_sub(b2)
-            + l.saturating_sub(b3);
-        let r =
-            usize::from(l > 1) + usize::from(l > b1) + usize::from(l > b2) + usize::from(l > b3);
-        (t, r)
+        l.saturating_sub(1) + l.saturating_sub(b1) + l.saturating_sub(b2) + l.saturating_sub(b3)
     }
 }
 

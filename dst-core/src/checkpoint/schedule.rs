@@ -38,8 +38,9 @@
 //! below mark `j - 1`. The mark to drop is nearly always close to the top: 1 to 7 from it on average, for up to 2000 slots. In
 //! phase 2 the marks that are not fixed form a ring, so a save takes constant time.
 
-use super::binomial::{Row, beta};
+use super::binomial::{Row, TERMS, beta, cost};
 use super::{Mark, Reversal};
+use crate::slices::split_mut;
 use core::cell::Cell;
 
 /// No step: the schedule stores no further state.
@@ -208,33 +209,50 @@ impl Schedule {
         let s = marks.len();
         let product = (s + 1).saturating_mul(s + 2).saturating_mul(s + 3);
         let (near, far) = (product / 6, self.far);
-        // Both t(d, 2) and t(length + d, 2) - t(length, 2) grow with slope r in d, and r grows by one whenever the length passes
-        // beta(2, r).
-        let (mut fresh, mut r, mut end) = (0usize, 0usize, 1usize);
-        let (mut moved, mut q) = (0usize, under.guess());
-        let mut moved_end = ((q + 1) * (q + 2) / 2).saturating_sub(length);
-        let mut d = 0usize;
+        // Twice the gains if x_k is stored over the best mark below, and if the last mark moves to k. With every step they rise by
+        // twice its share of d (d - 1) / 2 + d h, less twice the slopes of t(d, 2) and t(length + d, 2) - t(length, 2). A slope
+        // r grows by one whenever the length passes beta(2, r).
+        let (mut deep, mut moved) = (under.best.saturating_mul(-2), 0isize);
+        let (mut r, mut r_end) = (0usize, 1usize);
+        let mut q = if length > beta(2, TERMS) {
+            under.guess()
+        } else {
+            0
+        };
+        let mut q_end = (q + 1) * (q + 2) / 2;
+        while q_end < length {
+            q += 1;
+            q_end += q + 1;
+        }
+        q_end -= length;
+        // Twice the look-ahead h: a run that continues after step k has at least k + 1 steps.
         let mut k = top.step;
+        let mut rise = 2 + usize::from(k >= near) + usize::from(k >= far);
+        let mut farther = if k < near { near } else { far };
+        let mut d = 0usize;
         loop {
             d += 1;
             k = k.wrapping_add(1);
-            if d > end {
+            if d > r_end {
                 r += 1;
-                end += r + 1;
+                r_end += r + 1;
             }
-            if d > moved_end {
+            if d > q_end {
                 q += 1;
-                moved_end += q + 1;
+                q_end += q + 1;
             }
-            fresh += r;
-            moved += q;
-            // Twice the look-ahead h: a run that continues after step k has at least k + 1 steps.
-            let ahead = 2 + usize::from(k >= near) + usize::from(k >= far);
-            let won = d.saturating_mul(d - 1 + ahead);
-            let deep = (under.best.saturating_add_unsigned(fresh)).max(0) as usize;
-            if won > deep.min(moved).saturating_mul(2) || k == NEVER {
+            if k == farther {
+                farther = far;
+                rise += 1;
+                deep = deep.saturating_add_unsigned(d - 1);
+                moved = moved.saturating_add_unsigned(d - 1);
+            }
+            deep = deep.wrapping_add_unsigned(rise.wrapping_sub(2 * r));
+            moved = moved.wrapping_add_unsigned(rise.wrapping_sub(2 * q));
+            rise += 2;
+            if deep > 0 || moved > 0 || k == NEVER {
                 self.next = k;
-                self.head = if deep <= moved {
+                self.head = if deep >= moved {
                     self.best_victim(marks)
                 } else {
                     self.len - 1
@@ -286,7 +304,7 @@ impl Schedule {
         let mut from = None;
         for step in in_order.map(|m| m.step.min(end)).chain([end]) {
             if let Some(start) = from {
-                let (t, r) = Row::new(a).cost(step - start, 0);
+                let (t, r) = cost(step - start, a, 0);
                 each(t, r);
                 a = a.saturating_sub(1);
             }
@@ -315,24 +333,21 @@ impl Schedule {
 /// Updates `cost`, `reps` and `best`, from mark `first` to the last but one.
 fn survey(marks: &mut [Mark], first: usize) {
     let mut wide = Row::new(marks.len() - first + 1);
-    let cells = Cell::from_mut(marks).as_slice_of_cells();
-    let mut below = first
-        .checked_sub(1)
-        .and_then(|i| cells.get(i))
-        .map(Cell::get);
-    for pair in cells.get(first..).unwrap_or_default().windows(2) {
-        let [here, above] = pair else { continue };
-        let mut mark = here.get();
+    let (lower, upper) = split_mut(marks, first);
+    let mut below = lower.last().copied();
+    let mut upper = upper.iter_mut();
+    let Some(mut mark) = upper.next() else {
+        return;
+    };
+    for above in upper {
         let row = wide.below();
-        let l = above.get().step - mark.step;
-        let (t, r) = row.cost(l, mark.guess());
-        mark.cost = t;
-        mark.reps = (r as u32) & !HERE;
-        mark.best = NO_VICTIM;
+        let l = above.step - mark.step;
+        let mut reps = mark.guess();
+        let t = row.steps(l, &mut reps);
+        (mark.cost, mark.best, mark.reps) = (t, NO_VICTIM, reps as u32 & !HERE);
         if let Some(low) = below {
-            let joint = l + (mark.step - low.step);
-            let (joint, _) = wide.cost(joint, low.guess());
-            let (raised, _) = wide.cost(l, r);
+            let joint = wide.steps(l + (mark.step - low.step), &mut low.guess());
+            let raised = wide.steps(l, &mut reps);
             let local = joint.wrapping_sub(low.cost).wrapping_sub(t) as isize;
             let deeper = low.best.saturating_add(raised.wrapping_sub(t) as isize);
             mark.best = deeper.min(local);
@@ -340,9 +355,9 @@ fn survey(marks: &mut [Mark], first: usize) {
                 mark.reps |= HERE;
             }
         }
-        here.set(mark);
-        below = Some(mark);
+        below = Some(*mark);
         wide = row;
+        mark = above;
     }
 }
 

@@ -56,6 +56,19 @@ pub trait Integrator<S: Scalar>: Copy {
         scratch: &mut [S],
     ) -> bool;
 
+    /// True if [`step_in_place`](Self::step_in_place) makes a step.
+    #[inline(always)]
+    fn in_place(&self) -> bool {
+        false
+    }
+
+    /// Replaces x_k by x_{k+1}, with the operations of [`step`](Self::step), from the rate at x_k. It leaves no record; for
+    /// methods of one stage.
+    #[inline(always)]
+    fn step_in_place(&self, x: &mut [S], rate: &[S]) {
+        let _ = (x, rate);
+    }
+
     /// Pulls `lambda`, the cotangent of x_{k+1}, back to the cotangent of x_k, in place, and adds the cotangent of θ to
     /// `theta_bar`. `reading` holds the cotangents of J(x_k) and f(x_k), which are pulled back in the same pass. The temporaries
     /// have the length of a state; their content is arbitrary before and after.

@@ -122,6 +122,18 @@ impl<S: Scalar, const STAGES: usize> Integrator<S> for RungeKutta<S, STAGES> {
         all_finite(next)
     }
 
+    #[inline(always)]
+    fn in_place(&self) -> bool {
+        STAGES == 1
+    }
+
+    #[inline(always)]
+    fn step_in_place(&self, x: &mut [S], rate: &[S]) {
+        for (x, &rate) in x.iter_mut().zip(rate) {
+            *x -= self.h * rate;
+        }
+    }
+
     #[inline]
     fn pull<Y: System<S> + ?Sized>(
         &self,

@@ -25,7 +25,7 @@ use crate::checkpoint::{Action, Mark, Reversal, Shape, Slots};
 use crate::error::{Argument, Error};
 use crate::integrator::Integrator;
 use crate::scalar::Scalar;
-use crate::slices::{all_finite, clear, copy, split, split_mut};
+use crate::slices::{all_finite, clear, copy, short_loop, split, split_mut};
 use crate::system::{Bar, Reading, Seed, System};
 
 /// Operation that needs the working state evaluated.
@@ -228,6 +228,25 @@ pub(super) fn next_stage(now: Stage, progress: Result<Progress, Error>) -> Stage
     }
 }
 
+/// Makes `count` steps from x_first in place. A function of its own, so that the compiler knows the rows to be disjoint and keeps a
+/// short state in registers.
+#[inline]
+fn replay<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>>(
+    problem: &Problem<'_, S, Y, I>,
+    first: usize,
+    count: usize,
+    x: &mut [S],
+    rate: &mut [S],
+    tape: &mut [S],
+    scratch: &mut [S],
+) {
+    for k in first..first.wrapping_add(count) {
+        problem.system.rate(problem.at(x, k), rate, tape, scratch);
+        problem.plan.integrator.step_in_place(x, rate);
+        short_loop();
+    }
+}
+
 impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm, S, Y, I> {
     #[inline]
     pub(super) fn new(
@@ -270,7 +289,8 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         let (Some(last), Some(rate), Some(here), Some(next)) = (last, rate, here, next) else {
             return Err(Error::Changed);
         };
-        if sweep.replaced {
+        // A constant for all methods but `Map`.
+        if problem.plan.integrator.is_map() && sweep.replaced {
             swap(&mut lambda, &mut spare);
         }
         let (record_last, record_here) = if sweep.flipped {
@@ -314,11 +334,13 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         let first = seeds.first(self.end);
         let mut left = budget;
         loop {
-            if !self.sweep.seeded && self.is_ready(seeds.crossing()) {
-                self.resolve(&seeds, SlopeBy::Pullback)?;
-                self.seed(&seeds);
-            }
-            if self.sweep.seeded && self.reversal.remaining() <= first {
+            if !self.sweep.seeded {
+                if self.is_ready(seeds.crossing()) {
+                    self.resolve(&seeds, SlopeBy::Pullback)?;
+                    self.seed(&seeds);
+                    continue;
+                }
+            } else if self.reversal.remaining() <= first {
                 break;
             }
             if left == 0 {
@@ -352,24 +374,26 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         seeds: &Seeds<S, W>,
         left: &mut usize,
     ) -> Result<(), Error> {
-        let operation = if !self.sweep.at_hand && (self.is_placed() || self.end == 0) {
+        let mut operation = Operation::Advance;
+        if !self.sweep.at_hand && (self.is_placed() || self.end == 0) {
             // The working state is x_{end−1}; x_end has to be computed from it.
             self.sweep.known = Known::State;
-            Operation::Arrive
-        } else if self.sweep.step < self.sweep.to {
-            Operation::Advance
-        } else {
+            operation = Operation::Arrive;
+        } else if self.sweep.step >= self.sweep.to {
             match self.reversal.next_action(self.marks) {
                 Action::Done => return Ok(()),
                 Action::Load { slot, step } => return self.load(slot, step),
-                Action::Advance { to, .. } => {
-                    self.sweep.to = to;
-                    return Ok(());
-                }
-                Action::Save { slot, .. } => Operation::Save(slot),
-                Action::Pull { step } => Operation::Pull(step),
+                Action::Advance { to, .. } => self.sweep.to = to,
+                Action::Save { slot, .. } => operation = Operation::Save(slot),
+                Action::Pull { step } => operation = Operation::Pull(step),
             }
-        };
+        }
+        if let Operation::Advance = operation
+            && self.sweep.known != Known::Next
+            && self.problem.plan.integrator.in_place()
+        {
+            return self.replay(left);
+        }
         let wanted = match operation {
             Operation::Arrive if self.end == 0 => {
                 // There is no x_{−1}, and x_0 is known.
@@ -405,6 +429,41 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         }
         *left = left.saturating_sub(1);
         Ok(())
+    }
+
+    /// Recomputes as many steps as the budget allows, in the row of the working state. They were finite in the run, so one check at
+    /// the end is enough.
+    #[inline]
+    fn replay(&mut self, left: &mut usize) -> Result<(), Error> {
+        let first = self.sweep.step;
+        let count = self.sweep.to.saturating_sub(first).min(*left);
+        if let Slots::Memory(slots) = &self.slots
+            && self.sweep.here != NONE
+        {
+            copy(self.here, self.shape.read(slots, self.sweep.here).0);
+            self.sweep.here = NONE;
+        }
+        let (tape, _) = split_mut(self.record_here, self.problem.system.dims().tape);
+        replay(
+            &self.problem,
+            first,
+            count,
+            self.here,
+            self.spare,
+            tape,
+            self.scratch,
+        );
+        self.sweep.step = first.wrapping_add(count);
+        self.sweep.known = self.known(false);
+        self.sweep.count.rate += count;
+        *left -= count;
+        if self.problem.system.all_finite(self.here) {
+            Ok(())
+        } else {
+            Err(Error::NonFinite {
+                step: self.sweep.step,
+            })
+        }
     }
 
     /// Makes the state of a slot the working state.

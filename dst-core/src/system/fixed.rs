@@ -120,7 +120,7 @@ pub struct LinearFeedback<S, const D: usize, const U: usize> {
 impl<S: Scalar, const D: usize, const U: usize> LinearFeedback<S, D, U> {
     /// Adds K·x to u, with K column by column in a slice.
     fn feedback(gains: &[S], x: &[S], u: &mut [S; U]) {
-        for (column, &x) in gains.chunks_exact(U.max(1)).zip(x) {
+        for (column, &x) in gains.as_chunks::<U>().0.iter().zip(x) {
             add_scaled(u, x, column);
         }
     }
@@ -132,12 +132,17 @@ impl<S: Scalar, const D: usize, const U: usize> System<S> for LinearFeedback<S, 
     }
 
     fn rate(&self, at: Point<'_, S>, rate: &mut [S], _: &mut [S], _: &mut [S]) -> Reading<S> {
+        // Arrays: the engine passes slices of the declared lengths.
+        let (Some(x), Some(rate)) = (at.x.first_chunk::<D>(), rate.first_chunk_mut::<D>()) else {
+            return Reading::ZERO;
+        };
         let mut u = [S::ZERO; U];
-        Self::feedback(at.theta, at.x, &mut u);
-        rate.fill(S::ZERO);
-        add_product(rate, -S::ONE, &self.a, at.x);
-        add_product(rate, S::ONE, &self.b, &u);
-        let energy = dot(at.x, at.x);
+        Self::feedback(at.theta, x, &mut u);
+        let mut sum = [S::ZERO; D];
+        add_product(&mut sum, -S::ONE, &self.a, x);
+        add_product(&mut sum, S::ONE, &self.b, &u);
+        *rate = sum;
+        let energy = dot(x, x);
         Reading {
             criterion: energy,
             loss: energy,
@@ -145,16 +150,23 @@ impl<S: Scalar, const D: usize, const U: usize> System<S> for LinearFeedback<S, 
     }
 
     fn pullback(&self, at: Point<'_, S>, _: &[S], seed: Seed<'_, S>, bar: Bar<'_, S>, _: &mut [S]) {
+        let (Some(x), Some(rate_bar), Some(x_bar)) = (
+            at.x.first_chunk::<D>(),
+            seed.rate.first_chunk::<D>(),
+            bar.x.first_chunk_mut::<D>(),
+        ) else {
+            return;
+        };
         let mut u_bar = [S::ZERO; U];
-        add_transposed(&mut u_bar, S::ONE, &self.b, seed.rate);
-        for (column, &x) in bar.theta.chunks_exact_mut(U.max(1)).zip(at.x) {
+        add_transposed(&mut u_bar, S::ONE, &self.b, rate_bar);
+        for (column, &x) in bar.theta.as_chunks_mut::<U>().0.iter_mut().zip(x) {
             add_scaled(column, x, &u_bar);
         }
-        for (x_bar, column) in bar.x.iter_mut().zip(at.theta.chunks_exact(U.max(1))) {
+        for (x_bar, column) in x_bar.iter_mut().zip(at.theta.as_chunks::<U>().0) {
             *x_bar += dot(column, &u_bar);
         }
-        add_transposed(bar.x, -S::ONE, &self.a, seed.rate);
-        add_scaled(bar.x, S::TWO * (seed.criterion + seed.loss), at.x);
+        add_transposed(x_bar, -S::ONE, &self.a, rate_bar);
+        add_scaled(x_bar, S::TWO * (seed.criterion + seed.loss), x);
     }
 
     fn pushforward(

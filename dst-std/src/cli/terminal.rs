@@ -3,13 +3,14 @@
 //! Bars go to standard error, for tasks that take longer than two seconds. If standard error is a file, a line goes there every
 //! minute instead. The first Ctrl-C (or request to terminate) raises the flag of the process, so that finished results are kept. What
 //! has not ended 1.2 seconds later is ended, wherever it is; no file is half-written, since files are renamed when they are
-//! whole. The second signal ends the program at once.
+//! whole. The second signal ends the program at once. A terminal that takes no output and a pipe without a reader delay no end.
 //!
 //! In an MPI job the first rank does this, and its end is that of the job; the others wait for it without a word.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -30,6 +31,8 @@ const GRACE: Duration = Duration::from_millis(1200);
 /// The same in an MPI job: Open MPI passes a signal on after a second, and kills a second later. The first rank ends first: it has
 /// files to write.
 const GRACE_OF_RANKS: [Duration; 2] = [Duration::from_millis(350), Duration::from_millis(450)];
+/// Longest time of the last act and the last words of the process.
+const LAST: Duration = Duration::from_millis(600);
 
 /// Progress bars on standard error, or lines if it is no terminal.
 #[derive(Debug)]
@@ -68,11 +71,11 @@ impl Terminal {
         });
         // A task may be in one long step, and report nothing.
         let seen = Arc::downgrade(&tasks);
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             while let Some(tasks) = seen.upgrade() {
                 tasks.known().values_mut().for_each(|bar| tasks.look(bar));
                 drop(tasks);
-                std::thread::sleep(LOOK);
+                thread::sleep(LOOK);
             }
         });
         Self { tasks }
@@ -194,12 +197,24 @@ pub(super) fn rescue(last: impl FnOnce() + Send + 'static) {
     *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
 }
 
-/// Ends the process with code 130.
-fn end() -> ! {
+/// Ends the process with code 130, after its last act and its last words. Each may wait for ever: for the reader of a pipe, for a
+/// terminal that was stopped.
+fn end(words: Option<&'static str>) -> ! {
     let last = RESCUE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(last) = last {
-        last();
+    let speak: Option<Rescue> =
+        words.map(|words| -> Rescue { Box::new(move || super::complain(&words)) });
+    let (done, all_done) = mpsc::channel::<()>();
+    for act in [last, speak].into_iter().flatten() {
+        let done = done.clone();
+        // Without a thread for it, it is left out.
+        let _ = thread::Builder::new().spawn(move || {
+            act();
+            drop(done);
+        });
     }
+    drop(done);
+    // Nothing is sent: the channel closes when both have ended.
+    let _ = all_done.recv_timeout(LAST);
     files::abandon();
     std::process::exit(130)
 }
@@ -213,23 +228,25 @@ pub(super) fn interrupt() -> Result<Interrupt, String> {
         let seen = flag.clone();
         let handler = move || {
             if !ranks::is_first() {
-                std::thread::sleep(GRACE_OF_RANKS[1]);
-                end();
+                thread::sleep(GRACE_OF_RANKS[1]);
+                end(None);
             }
             // Before the flag: no work that it cuts short is sent.
             ranks::go_on_alone();
             if seen.raise() {
-                end();
+                end(None);
             }
             // First: the terminal may be slow, or gone, which is often the reason for the signal.
-            std::thread::spawn(|| {
-                std::thread::sleep(match ranks::count() {
+            let watch = thread::Builder::new().spawn(|| {
+                thread::sleep(match ranks::count() {
                     1 => GRACE,
                     _ => GRACE_OF_RANKS[0],
                 });
-                super::complain(&"interrupted");
-                end();
+                end(Some("interrupted"));
             });
+            if watch.is_err() {
+                end(Some("interrupted"));
+            }
             let _ = writeln!(
                 std::io::stderr(),
                 "interrupted: ending as soon as possible; once more ends at once"
@@ -299,7 +316,7 @@ mod tests {
             return;
         }
         assert!(!shown(&terminal));
-        std::thread::sleep(PATIENCE + 4 * LOOK);
+        thread::sleep(PATIENCE + 4 * LOOK);
         assert!(shown(&terminal));
     }
 }

@@ -80,6 +80,13 @@ typedef struct {
 #define DST_SEARCH_UNROLL
 #endif
 
+/* Rows of the set that are subtracted together. Pointers to four of them do not fit into the registers at -Os. */
+#if defined(__OPTIMIZE_SIZE__)
+#define DST_SEARCH_ROWS 3
+#else
+#define DST_SEARCH_ROWS 4
+#endif
+
 /* A condition that is seldom true. */
 #if defined(__GNUC__)
 #define DST_SEARCH_SELDOM(condition) __builtin_expect(condition, 0)
@@ -94,7 +101,8 @@ typedef struct {
 #define DST_SEARCH_SHORT_LOOP ((void)0)
 #endif
 
-/* Solve in progress. An entry of the set is a row, shifted by two, whether it is an equation (2), and its side (1: upper). */
+/* Solve in progress. An entry of the set is a row, shifted by two, whether it is an equation (2), and its side (1: upper). Numbers are
+ * last: short instructions reach the first words only, and none of them loads a number. */
 typedef struct {
     const float *lower, *upper;
     float *start, *rows;   /* s0, without the rows that are saturated; room for s */
@@ -109,19 +117,19 @@ typedef struct {
     int fresh;             /* no row was taken out of the factor since it was built */
     int steps, budget;
     int narrow;            /* the multipliers cancel each other: the rows of the set are nearly dependent */
-    float pivot;           /* of the last row that was found dependent, at least the rounding of it */
-    float tolerance, noise; /* violation that counts as zero: relative, and what the multipliers add to it */
-    float coarse;           /* tolerance where rounding decides */
-    float norm;             /* size of what is summed in W lambda */
-    float square;           /* lambda'(s0 - s) before the last row was added */
+    int accurate;          /* the rows of the set were at their bounds, to rounding */
+    int stale;             /* s is not that of the multipliers */
+    int candidates;        /* violated rows that are not in the set */
+    int chosen;            /* place of the worst one among them */
     /* Worst violation. Its entry is -1 for none and -2 if s is not finite; `place` is that in the list of saturated rows, for one
      * that returns within its bound, or -1. */
     int entry, place;
     float bound, amount;
-    int accurate;                               /* the rows of the set were at their bounds, to rounding */
-    int stale;                                  /* s is not that of the multipliers */
-    int candidates;                             /* violated rows that are not in the set */
-    int chosen;                                 /* place of the worst one among them */
+    float pivot;            /* of the last row that was found dependent, at least the rounding of it */
+    float tolerance, noise; /* violation that counts as zero: relative, and what the multipliers add to it */
+    float coarse;           /* tolerance where rounding decides */
+    float norm;             /* size of what is summed in W lambda */
+    float square;           /* lambda'(s0 - s) before the last row was added */
     uint16_t candidate[DST_SEARCH_CANDIDATES];
 } dst_search;
 
@@ -479,8 +487,7 @@ static inline void dst_search_subtract(const dst_controller *c, dst_search *s)
     const int m = c->rows, n = s->frees;
     const float *from = s->start, *lambda = s->multipliers;
     float *to = s->rows;
-    int i = 0;
-    for (; i < n; i += 4) {
+    for (int i = 0; i < n; i += DST_SEARCH_ROWS) {
         const int left = n - i;
         const float *a = c->gram + (s->free[i] >> 2) * m, p = lambda[i];
         if (left == 1) {
@@ -497,16 +504,18 @@ static inline void dst_search_subtract(const dst_controller *c, dst_search *s)
             return;
         }
         const float *d = c->gram + (s->free[i + 2] >> 2) * m, r = lambda[i + 2];
-        if (left == 3) {
+        if (DST_SEARCH_ROWS == 3 || left == 3) {
             DST_SEARCH_UNROLL
             for (int j = 0; j < m; j++)
                 to[j] = from[j] - a[j] * p - b[j] * q - d[j] * r;
-            return;
+            if (DST_SEARCH_ROWS != 3)
+                return;
+        } else {
+            const float *e = c->gram + (s->free[i + 3] >> 2) * m, v = lambda[i + 3];
+            DST_SEARCH_UNROLL
+            for (int j = 0; j < m; j++)
+                to[j] = from[j] - a[j] * p - b[j] * q - d[j] * r - e[j] * v;
         }
-        const float *e = c->gram + (s->free[i + 3] >> 2) * m, v = lambda[i + 3];
-        DST_SEARCH_UNROLL
-        for (int j = 0; j < m; j++)
-            to[j] = from[j] - a[j] * p - b[j] * q - d[j] * r - e[j] * v;
         from = to;
     }
 }

@@ -37,6 +37,7 @@ const TAKEN: &str = "dst_controller \
     type typedef typeid typename typeof union unsafe unsigned unsized use using virtual void volatile where while yield";
 
 /// Names of the files that an export of this name has in any case. The solver in C comes beside them.
+#[cfg(feature = "cli")]
 pub(crate) fn exported_files(name: &str) -> [String; 3] {
     let name = identifier(name);
     [".rs", ".h", "_certificate.json"].map(|end| format!("{name}{end}"))

@@ -3,7 +3,7 @@
 //! A lock is advisory and ends with its process, however that ends. Where the file system has no locks, there is none to wait for.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::transient;
@@ -34,7 +34,8 @@ impl Lock {
         path: None,
     };
 
-    /// Takes the lock that this file stands for, and removes the file at the end; `None` if another process has it.
+    /// Takes the lock that this file stands for, and removes the file at the end; `None` if another process has it. A file with
+    /// content is somebody's, and refused.
     pub(crate) fn of_file(path: &Path) -> io::Result<Option<Self>> {
         if !ranks::is_first() {
             return Ok(Some(Self::NOTHING));
@@ -44,6 +45,13 @@ impl Lock {
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create(true).truncate(false);
             let file = file.open(path)?;
+            let found = file.metadata()?;
+            if !found.is_file() || found.len() > 0 {
+                return Err(io::Error::new(
+                    ErrorKind::AlreadyExists,
+                    "it is no lock of a training; choose another name",
+                ));
+            }
             match file.try_lock() {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Ok(()) | Err(TryLockError::Error(_)) => {}

@@ -2,7 +2,8 @@
 //!
 //! A regular file is written under a temporary name in its own directory, flushed to disk, and renamed. A reader sees the old file or
 //! the new one, never half of one, and a full disk leaves nothing behind. Symbolic links are followed, and an existing file keeps its
-//! mode and, where the system allows it, its owner. Pipes and character devices are written to directly.
+//! mode and, where the system allows it, its owner. Another hard link to it keeps the old content. Pipes, character devices and files
+//! that are mount points are written to directly.
 //!
 //! In an MPI job the first rank writes, and reads for all: other machines need not have the files.
 
@@ -137,7 +138,15 @@ fn replace(path: &Path, present: Option<&Metadata>, content: &[u8]) -> io::Resul
     if let Some(present) = present {
         adopt(&temporary.file, present)?;
     }
-    temporary.rename(path)
+    match temporary.rename(path) {
+        // The file is a mount point: the content is known to fit on this disk, but the file has another.
+        Err(error) if error.kind() == ErrorKind::ResourceBusy && present.is_some() => {
+            let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+            file.write_all(content)?;
+            file.sync_all()
+        }
+        renamed => renamed,
+    }
 }
 
 fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {

@@ -62,6 +62,32 @@ fn an_existing_file_keeps_its_owner() {
     assert_eq!((found.uid(), found.gid()), (1234, 2345));
 }
 
+/// As containers have them. Only the superuser may mount.
+#[test]
+fn a_file_that_is_a_mount_point_is_written_over() {
+    let scratch = Scratch::new("mounted");
+    let (path, behind) = (scratch.0.join("file"), scratch.0.join("behind"));
+    fs::write(&path, "hidden").unwrap();
+    fs::write(&behind, "old and longer").unwrap();
+    let system = |name: &str, arguments: &[&OsStr]| {
+        let run = std::process::Command::new(name).args(arguments).output();
+        run.is_ok_and(|output| output.status.success())
+    };
+    if !system(
+        "mount",
+        &["--bind".as_ref(), behind.as_ref(), path.as_ref()],
+    ) {
+        eprintln!("not the superuser: not run");
+        return;
+    }
+    let written = write_file(&path, b"new");
+    assert!(system("umount", &[path.as_ref()]));
+    assert_eq!(written, Ok(()));
+    assert_eq!(fs::read_to_string(&behind).unwrap(), "new");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "hidden");
+    assert_eq!(scratch.names(), ["behind", "file"]);
+}
+
 #[test]
 fn what_is_no_regular_file_is_written_to_or_refused() {
     let scratch = Scratch::new("kinds");
@@ -118,6 +144,12 @@ fn a_lock_has_one_holder() {
     fs::write(&path, "").unwrap();
     assert!(Lock::of_file(&path).unwrap().is_some());
     assert!(scratch.names().is_empty());
+    // Cargo.lock beside Cargo.safetensors.
+    fs::write(&path, "mine").unwrap();
+    let error = Lock::of_file(&path).unwrap_err().to_string();
+    assert!(error.starts_with("it is no lock"), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    fs::remove_file(&path).unwrap();
     let shared = [0, 1].map(|_| Lock::of_directory(&scratch.0, Use::Shared).expect("shared"));
     assert!(Lock::of_directory(&scratch.0, Use::Alone).is_none());
     drop(shared);

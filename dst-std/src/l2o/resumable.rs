@@ -34,11 +34,12 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::session::{Session, TrainingPlan};
+use super::session::{HEADER, Session, TrainingPlan};
 use crate::files::{
     Lock, PROBE, read_at_most, reason, remove_left, resolved, try_to_write, write_file,
 };
@@ -162,10 +163,16 @@ impl TrainingFiles {
         Ok(locks)
     }
 
-    /// Checks that all files can be written, and that no checkpoint would be lost.
+    /// Checks that all files can be written, and that no checkpoint and no table of somebody else would be lost.
     pub fn check(&self, resume: bool) -> Result<(), TrainError> {
         for path in [&self.weights, &self.log, &self.checkpoint] {
             try_to_write(path).map_err(TrainError::NotWritable)?;
+        }
+        if is_foreign(&self.log) {
+            return Err(TrainError::NotWritable(format!(
+                "'{}' is no log of a training, and would be written over; choose another name",
+                self.log.display()
+            )));
         }
         match !resume && self.checkpoint.exists() {
             true => Err(TrainError::CheckpointExists),
@@ -302,6 +309,16 @@ impl ResumableTraining {
             .and_then(|()| self.save_best())
             .map_err(TrainError::Save)
     }
+}
+
+/// True for a file with content that does not begin as a log does.
+fn is_foreign(log: &Path) -> bool {
+    if !fs::metadata(log).is_ok_and(|found| found.is_file() && found.len() > 0) {
+        return false;
+    }
+    let mut start = [0; HEADER.len()];
+    let read = File::open(log).and_then(|mut file| file.read_exact(&mut start));
+    read.is_err() || start != HEADER.as_bytes()
 }
 
 /// The session of a checkpoint, if there is one.

@@ -67,7 +67,8 @@ pub struct SessionStep {
     pub validation: f64,
 }
 
-const HEADER: &str = "step,loss,f_at_end,stops,flat_stops,mean_stop,validation\n";
+/// First line of every log.
+pub(super) const HEADER: &str = "step,loss,f_at_end,stops,flat_stops,mean_stop,validation\n";
 
 /// The vectors of a checkpoint.
 const VECTORS: [&str; 4] = ["theta", "first", "second", "best"];

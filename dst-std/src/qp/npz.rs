@@ -3,6 +3,8 @@
 //!
 //! No crate: `zip` and `npyz` bring decompression that these files do not need. Every length in the file is checked before it is used.
 
+use crate::machine::Footprint;
+
 /// Array of numbers with its dimensions, row by row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Array {
@@ -123,6 +125,10 @@ fn npy(bytes: &[u8]) -> Result<Array, String> {
         .map(|t| t.parse().map_err(|_| BROKEN.to_owned()))
         .collect::<Result<_, _>>()?;
     let body = &bytes[start + length..];
+    // Numbers of four bytes become numbers of eight, twice if the columns are to become rows.
+    Footprint::of("is too much: it")
+        .with("its numbers", [4.0, body.len() as f64], "give fewer")
+        .check()?;
     let values = numbers(body, kind)
         .ok_or_else(|| format!("has numbers of type '{kind}'; save it as float64"))?;
     let count = shape.iter().try_fold(1_usize, |c, &s| c.checked_mul(s));

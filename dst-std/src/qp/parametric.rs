@@ -77,8 +77,8 @@ impl ParametricProgram {
 
     /// Reads the content of a `.json` file. The error is a sentence without a subject.
     pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
-        /// The most bytes of memory for a byte of text: rows of one number of one digit.
-        const ROWS: f64 = 16.0;
+        /// The most bytes of memory for a byte of text: rows of one number of one digit, in a list that grows.
+        const ROWS: f64 = 30.0;
         Footprint::of("has too much: it")
             .with(
                 "its rows",

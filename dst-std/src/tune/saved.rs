@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::method::{Role, TunedMethod};
 use super::outcome::TuningOutcome;
 use crate::files::{read_text_at_most, reason, write_file};
+use crate::machine::Footprint;
 
 /// The most bytes of a file: ten million hyperparameters.
 const LARGEST: u64 = 256 << 20;
@@ -39,6 +40,11 @@ impl SavedTheta {
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = read_text_at_most(path, LARGEST);
         let text = text.map_err(|error| format!("{}: {}", path.display(), reason(&error)))?;
+        /// The most bytes of memory for a byte of text: a list of digits, while it grows.
+        const VALUES: f64 = 12.0;
+        Footprint::of(path.display().to_string())
+            .with("its values", [VALUES, text.len() as f64], "give fewer")
+            .check()?;
         serde_json::from_str(&text).map_err(|error| {
             format!(
                 "{}: not hyperparameters that --save wrote: {error}",

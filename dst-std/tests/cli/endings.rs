@@ -202,6 +202,45 @@ fn every_command_ends_soon_after_a_signal() {
     );
 }
 
+/// A terminal that was stopped takes no words, and a page that is a pipe without a reader takes no page. Neither keeps a command alive.
+#[test]
+fn an_end_waits_for_no_reader() {
+    let folder = Scratch::new("no-reader");
+    fs::create_dir(folder.0.join("report")).unwrap();
+    for pipe in ["errors", "report/index.html"] {
+        let made = Command::new("mkfifo").arg(folder.path(pipe)).status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("no mkfifo: not run");
+            return;
+        }
+    }
+    // `timeout` ends the writer once the pipe is full.
+    let full = "exec 3<>errors; timeout 1 cat /dev/zero >&3; touch full; exec \"$0\" \"$@\" 2>&3";
+    for (arguments, reader) in [
+        (&["validate", "--dim", "5000", "--no-truth"][..], false),
+        (&["reproduce", "--only", "validation", "--quiet"], true),
+    ] {
+        let child = if reader {
+            start(&folder, arguments)
+        } else {
+            let mut shell = Command::new("sh");
+            shell.current_dir(&folder.0).args(["-c", full]);
+            shell.arg(program().get_program()).args(arguments);
+            shell.stdout(Stdio::piped()).spawn().unwrap()
+        };
+        let begun = Instant::now();
+        while !reader && !folder.0.join("full").exists() && begun.elapsed() < SLACK {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(1000));
+        assert!(signal(&child, "-INT"), "{arguments:?} ended before");
+        let Some(output) = end_of(child) else {
+            panic!("{arguments:?} does not end");
+        };
+        assert_eq!(output.status.code(), Some(130), "{arguments:?}: {output:?}");
+    }
+}
+
 /// A small training of this many steps; 90 000 take minutes.
 fn training<'a>(out: &'a str, steps: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let sizes = [
@@ -275,6 +314,30 @@ fn extensions_are_appended() {
         folder.names(),
         ["run0.1", "run0.1.checkpoint", "run0.1.csv", "run0.csv"]
     );
+}
+
+/// Files beside the weights that another program made are not written over and not removed.
+#[test]
+fn files_of_others_stay() {
+    let folder = Scratch::new("others");
+    for (name, reason) in [
+        ("run.lock", "it is no lock of a training"),
+        ("run.csv", "is no log of a training"),
+    ] {
+        fs::write(folder.path(name), "mine\n").unwrap();
+        let out = folder.path("run.safetensors");
+        for more in [&[][..], &["--resume"]] {
+            let (code, text) = fails(dst(&training(&out, "1", more)));
+            assert!(code == 2 && text.contains(reason), "{text}");
+            assert!(
+                text.contains(name) && text.ends_with("choose another name"),
+                "{text}"
+            );
+            assert_eq!(fs::read_to_string(folder.path(name)).unwrap(), "mine\n");
+            assert_eq!(folder.names(), [name]);
+        }
+        fs::remove_file(folder.path(name)).unwrap();
+    }
 }
 
 /// Every option that changes the result must be that of the checkpoint.

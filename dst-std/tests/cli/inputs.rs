@@ -10,9 +10,15 @@ const MOST: &str = "18446744073709551615";
 
 /// Runs the program with at most 4 GB of address space; none without a shell.
 fn limited(arguments: &[&str]) -> Option<Output> {
+    limited_to("4000000", arguments)
+}
+
+/// The same with this number of kilobytes.
+fn limited_to(kilobytes: &str, arguments: &[&str]) -> Option<Output> {
     let program = program();
     let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -v 4000000 && exec \"$@\"", "sh"]);
+    let line = format!("ulimit -v {kilobytes} && exec \"$@\"");
+    shell.args(["-c", &line, "sh"]);
     shell.arg(program.get_program()).args(arguments);
     shell.env_remove("DST_DATA").output().ok()
 }
@@ -135,6 +141,101 @@ fn bounds_of_many_instances_are_refused_with_a_remedy() {
         code == 1 && text.contains("needs 14.9 GiB") && text.contains("give fewer instances"),
         "{text}"
     );
+}
+
+/// Files of a few megabytes whose numbers take many times as much, while there is little.
+#[test]
+fn files_that_grow_in_memory_are_refused_with_a_remedy() {
+    let scratch = Scratch::new("growing");
+    let digits = |text: &str, count: usize| vec![text; count].concat();
+    let write = |name: &str, content: &[u8]| {
+        let path = scratch.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    };
+    let motor = include_str!("../../../tests/c/controllers/motor.json");
+    let states = write("states.csv", digits("1\n", 12_000_000).as_bytes());
+    let start = motor.replace("[1.0, 0.6],", r#"{"file": "states.csv"},"#);
+    assert_ne!(start, motor);
+    let model = write("model.json", start.as_bytes());
+    let list = format!(r#"{{"a": [[{}0]]}}"#, digits("0,", 8_000_000));
+    let large = write("large.json", list.as_bytes());
+    let rows = digits("[1],", 6_000_000);
+    let rows = format!(r#"{{"P":[[1]],"A":[[1]],"q":[{rows}[1]],"u":[[1]]}}"#);
+    let program = write("rows.json", rows.as_bytes());
+    let theta = format!(r#"{{"theta": [{}0]}}"#, digits("0,", 20_000_000));
+    let theta = write("theta.json", theta.as_bytes());
+    let array = write("array.npz", &array(80_000_000));
+    let out = scratch.path("out");
+    let cases: [(&str, &[&str], &str); 5] = [
+        (
+            "900000",
+            &["control", "export", "--model", &model],
+            "give fewer states",
+        ),
+        (
+            "500000",
+            &["control", "export", "--model", &large],
+            "give fewer",
+        ),
+        (
+            "600000",
+            &["qp", "tune", "--problem", &program],
+            "write an .npz file",
+        ),
+        (
+            "400000",
+            &["tune", "--from", &theta, "--out", &out],
+            "give fewer",
+        ),
+        ("300000", &["qp", "tune", "--problem", &array], "give fewer"),
+    ];
+    for (kilobytes, arguments, remedy) in cases {
+        let Some(output) = limited_to(kilobytes, arguments) else {
+            eprintln!("no shell: not run");
+            return;
+        };
+        let (code, text) = fails(output);
+        assert!(
+            code == 1 && text.contains("are free"),
+            "{arguments:?}: {text}"
+        );
+        assert!(text.contains(remedy), "{arguments:?}: {text}");
+    }
+    fs::remove_file(states).unwrap();
+}
+
+/// An archive of numpy with a `P` of this many bytes, numbers of four each.
+fn array(bytes: usize) -> Vec<u8> {
+    let (name, columns) = (b"P.npy", bytes / 4);
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': (1, {columns}), }}\n");
+    let mut content = b"\x93NUMPY\x01\x00".to_vec();
+    content.extend((header.len() as u16).to_le_bytes());
+    content.extend(header.as_bytes());
+    content.resize(content.len() + bytes, 0);
+    let (size, length) = (
+        (content.len() as u32).to_le_bytes(),
+        (name.len() as u16).to_le_bytes(),
+    );
+    let mut archive = [&b"PK\x03\x04"[..], &[0; 22], &length, &[0; 2], name].concat();
+    archive.extend(content);
+    let list = archive.len() as u32;
+    let entry = [
+        &b"PK\x01\x02"[..],
+        &[0; 16],
+        &size,
+        &size,
+        &length,
+        &[0; 16],
+        name,
+    ]
+    .concat();
+    archive.extend(&entry);
+    archive.extend([&b"PK\x05\x06"[..], &[0; 4], &[1, 0, 1, 0]].concat());
+    archive.extend((entry.len() as u32).to_le_bytes());
+    archive.extend(list.to_le_bytes());
+    archive.extend([0; 2]);
+    archive
 }
 
 /// Numbers near 2⁶⁴ that take no memory are only large numbers.

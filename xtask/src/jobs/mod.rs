@@ -22,6 +22,7 @@ pub(crate) mod fuzz;
 pub(crate) mod growth;
 mod host;
 pub(crate) mod licences;
+pub(crate) mod msrv;
 pub(crate) mod overhead;
 pub(crate) mod packages;
 pub(crate) mod portable;

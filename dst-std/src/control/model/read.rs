@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{Model, ModelError, Start};
 use crate::files::{read_text_at_most, reason};
+use crate::machine::Footprint;
 
 /// The most bytes of a model file.
 const LARGEST_MODEL: u64 = 16 << 20;
@@ -22,6 +23,12 @@ const FIELDS: &str = "a, b, q, r, terminal, references, inputs, rates, states, o
 impl Model {
     /// Reads a model from JSON; the error is one sentence.
     pub fn from_json(text: &str) -> Result<Self, ModelError> {
+        /// The most bytes of memory for a byte of text: a list of digits, while it grows.
+        const VALUES: f64 = 48.0;
+        Footprint::of("it")
+            .with("its values", [VALUES, text.len() as f64], "give fewer")
+            .check()
+            .map_err(ModelError::new)?;
         let map: Map<String, Value> =
             serde_json::from_str(text).map_err(|e| ModelError::new(format!("not a model: {e}")))?;
         Self::try_from(map)
@@ -52,6 +59,20 @@ impl Model {
 
 /// Rows of numbers, separated by commas or blanks; empty lines and lines that begin with # are skipped.
 fn table(name: &str, text: &str) -> Result<Vec<Vec<f64>>, ModelError> {
+    /// The most bytes of memory for a line: a list of numbers, its place in a list that grows, and what the heap adds.
+    const LINE: f64 = 144.0;
+    /// And for a number, in a list that grows.
+    const NUMBER: f64 = 24.0;
+    let count = |separators: &[char]| text.matches(separators).count() as f64;
+    Footprint::of(format!("start: {name}"))
+        .with("its lines", [LINE, count(&['\n'])], "give fewer states")
+        .with(
+            "its numbers",
+            [NUMBER, count(&[',', ';', ' ', '\t'])],
+            "give fewer states",
+        )
+        .check()
+        .map_err(ModelError::new)?;
     let lines = text.lines().map(str::trim).enumerate();
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let row = |(i, line): (usize, &str)| {

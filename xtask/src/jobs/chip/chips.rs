@@ -10,6 +10,15 @@ const FLAGS: [&str; 3] = ["-O2", "-ffunction-sections", "-fdata-sections"];
 
 const ARM: [&str; 4] = ["-Wl,--no-warn-execstack", "-lm", "-lc", "-lnosys"];
 
+const ARM_TOOLS: &[Tool] = &[
+    Tool::new("arm-none-eabi-g++", "gcc-arm-none-eabi"),
+    Tool::new("clang", "clang"),
+    Tool::new(
+        "/usr/lib/arm-none-eabi/newlib/libstdc++.a",
+        "libstdc++-arm-none-eabi-newlib",
+    ),
+];
+
 /// A core, its compiler and what starts it.
 pub(crate) struct Chip {
     pub(crate) machine: Machine,
@@ -39,7 +48,7 @@ pub(crate) const M4F: Chip = Chip {
     libraries: &ARM,
     start: "cortex_m.c",
     map: "board.ld",
-    tools: &[],
+    tools: ARM_TOOLS,
 };
 
 /// Cores on which the plants are counted once more.
@@ -57,7 +66,7 @@ pub(crate) const OTHERS: [Chip; 2] = [
         libraries: &ARM,
         start: "cortex_m.c",
         map: "board_m33.ld",
-        tools: &[],
+        tools: ARM_TOOLS,
     },
     Chip {
         machine: RV32IMAC,
@@ -88,6 +97,17 @@ impl Chip {
     pub(crate) fn compiler(&self, name: &str) -> Command {
         let mut command = Command::new(format!("{}-{name}", self.prefix));
         command.args(FLAGS).args(self.flags);
+        command
+    }
+
+    /// `clang` for this core, with the headers of its C library.
+    pub(crate) fn clang(&self) -> Command {
+        let mut command = Command::new("clang");
+        command
+            .arg(format!("--target={}", self.prefix))
+            .arg(format!("-isystem/usr/lib/{}/include", self.prefix))
+            .args(FLAGS)
+            .args(self.flags);
         command
     }
 

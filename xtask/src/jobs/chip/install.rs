@@ -22,14 +22,7 @@ pub(crate) struct Peers {
 impl Peers {
     /// Installs what is missing; an error begins with the name of the system.
     pub(crate) fn install(cargo: &Cargo) -> Result<Self, String> {
-        ensure(&[
-            Tool::new("arm-none-eabi-g++", "gcc-arm-none-eabi"),
-            Tool::new(
-                "/usr/lib/arm-none-eabi/newlib/libstdc++.a",
-                "libstdc++-arm-none-eabi-newlib",
-            ),
-            Tool::new("/usr/include/eigen3/Eigen/Core", "libeigen3-dev"),
-        ])?;
+        ensure(&[Tool::new("/usr/include/eigen3/Eigen/Core", "libeigen3-dev")])?;
         let folder = cargo.target_folder("firmware/peers");
         let peers = Self {
             python: folder.join("python/bin/python"),
