@@ -20,7 +20,7 @@ const COMMANDS: [(&str, &str); 9] = [
     ),
     (
         "tune",
-        "tune --problem logistic --data a1a --method nesterov --starts 5 --held-out 7 --rounds 4 --max-steps 300 --quiet --out OUT",
+        "tune --problem logistic --data a1a --method nesterov --starts 5 --held-out 7 --rounds 2 --max-steps 300 --quiet --out OUT",
     ),
     (
         "grid",
@@ -36,7 +36,7 @@ const COMMANDS: [(&str, &str); 9] = [
     ),
     (
         "export",
-        "control export --model MODEL --late 0.02 --quiet --out OUT",
+        "control export --model MODEL --late 0.05 --quiet --out OUT",
     ),
     (
         "quick",
@@ -44,11 +44,11 @@ const COMMANDS: [(&str, &str); 9] = [
     ),
     (
         "dense",
-        "validate --dim 1200 --basis hh8 --dense --eps 1e-1 --quiet --gradient-out OUT/g.txt",
+        "validate --dim 900 --basis hh8 --dense --no-truth --eps 1e-1 --quiet --gradient-out OUT/g.txt",
     ),
     (
         "reproduce",
-        "reproduce --quick --only tune --only validation --quiet --out OUT",
+        "reproduce --quick --only validation --quiet --out OUT",
     ),
 ];
 

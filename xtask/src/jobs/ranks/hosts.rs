@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use super::{Bed, Files, TRAINING, files, same, system, wait, words};
+use super::{Bed, Files, STEPS, TRAINING, files, same, system, wait, words};
 
 /// Two namespaces with a cable between them, until it is dropped.
 struct Hosts([String; 2]);
@@ -69,7 +69,7 @@ pub(super) fn run(bed: &Bed, reference: &Files) -> Result<String, String> {
         .args(["--mca", "oob_tcp_if_include", "cable"])
         .args(["--bind-to", "none"])
         .arg(&bed.with)
-        .args(TRAINING.split(' '))
+        .args(TRAINING.split(' ').chain(STEPS.split(' ')))
         .args(["--threads", "1", "--out"])
         .arg(place.join("net.safetensors"))
         .stdin(std::process::Stdio::null())

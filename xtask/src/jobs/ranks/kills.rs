@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Bed, Files, Job, TRAINING, files, same, wait, words};
 
 /// A training that takes a second on its ranks.
-const STEPS: &str = "--steps 150";
+const LONG: &str = "--steps 200";
 /// Time in which a job has ended after a signal.
 const END: Duration = Duration::from_secs(2);
 
@@ -39,7 +39,7 @@ enum Signal {
 
 fn line(resume: bool) -> String {
     let resume = if resume { " --resume" } else { "" };
-    format!("{TRAINING} {STEPS} --out OUT/net.safetensors{resume}")
+    format!("{TRAINING} {LONG} --out OUT/net.safetensors{resume}")
 }
 
 /// Kills this many jobs, and interrupts two; returns a note.

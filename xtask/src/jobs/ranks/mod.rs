@@ -40,8 +40,11 @@ const SHAPES: [[usize; 2]; 8] = [
 ];
 /// A training in which everything has a part: several segments, a penalty after some steps, validations, more ranks than divide the
 /// batch.
-const TRAINING: &str = "l2o train --dim 12 --samples 16 --batch 5 --segments 2 --segment-steps 6 --steps 8 --validate-every 3 \
+const TRAINING: &str = "l2o train --dim 12 --samples 16 --batch 5 --segments 2 --segment-steps 6 --validate-every 3 \
      --loss log --penalty guarded --warm-up 3 --checkpoint-every 0 --quiet";
+
+/// Its steps.
+const STEPS: &str = "--steps 8";
 
 /// Does everything, with this many kills.
 pub(crate) fn run(cargo: &Cargo, rounds: u32) -> Result<String, String> {
@@ -188,7 +191,7 @@ impl Bed {
     /// Files of the training.
     fn training(&self, job: &Job, name: &str) -> Result<Files, String> {
         let place = self.place(name)?;
-        let line = format!("{TRAINING} --out OUT/net.safetensors");
+        let line = format!("{TRAINING} {STEPS} --out OUT/net.safetensors");
         self.done(job, &line, &place)?;
         files(&place)
     }
@@ -234,7 +237,7 @@ fn shapes(bed: &Bed, reference: &Files) -> Result<usize, String> {
     same(reference, &threads, "without MPI, 2 threads")?;
     // A test that sees nothing would pass: another seed must give other bits.
     let place = bed.place("other")?;
-    let line = format!("{TRAINING} --seed 2 --out OUT/net.safetensors");
+    let line = format!("{TRAINING} {STEPS} --seed 2 --out OUT/net.safetensors");
     bed.done(&Job::Ranks([2, 1]), &line, &place)?;
     if same(reference, &files(&place)?, "").is_ok() {
         return Err("another seed gives the same bits: the test sees nothing".to_owned());
@@ -251,7 +254,7 @@ fn shapes(bed: &Bed, reference: &Files) -> Result<usize, String> {
 fn refusal(bed: &Bed) -> Result<(), String> {
     let place = bed.place("refused")?;
     let line = format!(
-        "{TRAINING} --out {}",
+        "{TRAINING} {STEPS} --out {}",
         place.join("net.safetensors").display()
     );
     let mut command = mpirun(2);
