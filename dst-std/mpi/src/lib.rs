@@ -53,11 +53,11 @@ pub fn started_with() -> Option<(usize, usize)> {
 }
 
 impl World {
-    fn new(link: Link, [rank, size, here]: [usize; 3]) -> Self {
+    fn new(link: Link, [rank, size]: [usize; 2]) -> Self {
         Self {
             rank,
             size,
-            here,
+            here: 1,
             link,
             sent: AtomicU64::new(0),
         }
@@ -65,7 +65,7 @@ impl World {
 
     /// The only rank.
     pub fn alone() -> Self {
-        Self::new(Link::Alone, [0, 1, 1])
+        Self::new(Link::Alone, [0, 1])
     }
 
     /// Joins the job that this process was started in; without one, the rank is the only one. The error is one sentence.
@@ -92,7 +92,13 @@ impl World {
                 numbers[1]
             ));
         }
-        Ok(Self::new(link, numbers))
+        let mut world = Self::new(link, numbers);
+        // Not by a communicator of MPI for shared memory: Open MPI 4.1 fails in it where two hosts have one name.
+        let name = mpi::environment::processor_name().unwrap_or_default();
+        let names = world.gather(name.as_bytes(), &|| false);
+        let same = |other: &&Vec<u8>| **other == name.as_bytes();
+        world.here = names.map_or(1, |names| names.iter().filter(same).count());
+        Ok(world)
     }
 
     /// Number of this rank, from 0.

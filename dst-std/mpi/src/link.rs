@@ -53,9 +53,9 @@ fn alone_at(
 }
 
 impl Link {
-    /// Starts MPI. Returns the way, and rank, ranks, and ranks on this machine.
+    /// Starts MPI. Returns the way, the rank and the number of ranks.
     #[cfg(feature = "mpi")]
-    pub(crate) fn of_job() -> Result<(Self, [usize; 3]), String> {
+    pub(crate) fn of_job() -> Result<(Self, [usize; 2]), String> {
         let (universe, threading) = mpi::initialize_with_threading(Threading::Serialized)
             .ok_or("MPI has been started before in this process")?;
         if threading < Threading::Serialized {
@@ -65,8 +65,7 @@ impl Link {
             );
         }
         let world = universe.world();
-        let here = world.split_shared(world.rank());
-        let numbers = [world.rank(), world.size(), here.size()];
+        let numbers = [world.rank(), world.size()];
         let link = Self::Mpi(Mutex::new(Some(Universe(universe))));
         Ok((link, numbers.map(|n| usize::try_from(n).unwrap_or(0))))
     }

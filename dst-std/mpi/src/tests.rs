@@ -38,9 +38,7 @@ fn on<R: Send>(size: usize, work: impl Fn(&World) -> R + Sync) -> Vec<R> {
         .into_iter()
         .zip(from)
         .enumerate()
-        .map(|(rank, (to, from))| {
-            World::new(Link::Threads(Channels { to, from }), [rank, size, size])
-        })
+        .map(|(rank, (to, from))| World::new(Link::Threads(Channels { to, from }), [rank, size]))
         .collect();
     std::thread::scope(|scope| {
         let work = &work;

@@ -66,6 +66,8 @@ pub(super) fn run(bed: &Bed, reference: &Files) -> Result<String, String> {
         .arg(&agent)
         .args(["--mca", "btl", "self,tcp"])
         .args(["--mca", "btl_tcp_if_include", "cable"])
+        // The addresses that the system gives to a new cable are not yet valid.
+        .args(["--mca", "btl_tcp_disable_family", "6"])
         .args(["--mca", "oob_tcp_if_include", "cable"])
         .args(["--bind-to", "none"])
         .arg(&bed.with)
