@@ -5,12 +5,20 @@
 use std::hint::black_box;
 
 use clap::ValueEnum;
-use dst_core::methods::{Adam, HeavyBall, Nesterov};
+use dst_core::methods::{
+    Adam, Constant, GradientFlow, HeavyBall, Nesterov, Preconditioned, Projected,
+};
 use dst_core::{Bar, Objective, Point, Seed, System};
 
 /// Method whose pullbacks are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
+    /// Gradient descent with one step size.
+    GradientFlow,
+    /// Gradient descent with a step size for every variable.
+    Preconditioned,
+    /// Gradient descent on a box that clips about half of the variables.
+    Projected,
     /// Polyak's momentum.
     HeavyBall,
     /// Nesterov's acceleration.
@@ -21,7 +29,10 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, with their names on the command line.
-    pub const ALL: [(Self, &'static str); 3] = [
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::GradientFlow, "gradient-flow"),
+        (Self::Preconditioned, "preconditioned"),
+        (Self::Projected, "projected"),
         (Self::HeavyBall, "heavy-ball"),
         (Self::Nesterov, "nesterov"),
         (Self::Adam, "adam"),
@@ -63,6 +74,8 @@ impl Objective<f64> for Bowl<'_> {
 /// Everything that a pullback reads and writes.
 struct Pull<'a> {
     theta: &'a [f64],
+    /// Lower and upper bounds of a box.
+    bounds: (&'a [f64], &'a [f64]),
     x: &'a [f64],
     gradient: &'a [f64],
     seed: &'a [f64],
@@ -77,9 +90,12 @@ pub fn pullbacks(kind: Kind, way: Way, dim: usize, times: usize) -> Vec<f64> {
         (0..len).map(|i| (phase + 0.7 * i as f64).sin()).collect()
     };
     let (blocks, theta) = match kind {
-        Kind::HeavyBall | Kind::Nesterov => (2, &[0.1, 0.9][..]),
-        Kind::Adam => (3, &[0.1, 0.9, 0.99][..]),
+        Kind::GradientFlow | Kind::Projected => (1, vec![0.1]),
+        Kind::Preconditioned => (1, wave(3.0, dim)),
+        Kind::HeavyBall | Kind::Nesterov => (2, vec![0.1, 0.9]),
+        Kind::Adam => (3, vec![0.1, 0.9, 0.99]),
     };
+    let (lower, upper) = (vec![-0.2; dim], vec![0.3; dim]);
     let lambda: Vec<f64> = (0..dim).map(|i| 1.0 + (i % 9) as f64).collect();
     // Second moments are positive, but for the first, where the root has no derivative.
     let mut x = wave(1.0, blocks * dim);
@@ -94,7 +110,8 @@ pub fn pullbacks(kind: Kind, way: Way, dim: usize, times: usize) -> Vec<f64> {
     let mut scratch = vec![0.0; 2 * dim];
     for _ in 0..times {
         let mut pull = Pull {
-            theta: black_box(theta),
+            theta: black_box(&theta),
+            bounds: black_box((&lower, &upper)),
             x: black_box(&x),
             gradient: black_box(&gradient),
             seed: black_box(&seed),
@@ -103,6 +120,19 @@ pub fn pullbacks(kind: Kind, way: Way, dim: usize, times: usize) -> Vec<f64> {
             g_bar: &mut scratch,
         };
         match (way, kind) {
+            (Way::Library, Kind::GradientFlow) => {
+                library(&GradientFlow::new(objective, Constant), &mut pull);
+            }
+            (Way::Library, Kind::Preconditioned) => {
+                library(&Preconditioned::new(objective), &mut pull);
+            }
+            (Way::Library, Kind::Projected) => {
+                let (lower, upper) = pull.bounds;
+                library(&Projected::new(objective, lower, upper), &mut pull);
+            }
+            (Way::Hand, Kind::GradientFlow) => gradient_flow(objective, pull),
+            (Way::Hand, Kind::Preconditioned) => preconditioned(objective, pull),
+            (Way::Hand, Kind::Projected) => projected(objective, pull),
             (Way::Library, Kind::HeavyBall) => library(&HeavyBall::new(objective), &mut pull),
             (Way::Library, Kind::Nesterov) => library(&Nesterov::new(objective), &mut pull),
             (Way::Library, Kind::Adam) => library(&Adam::new(objective), &mut pull),
@@ -133,6 +163,62 @@ fn library(system: &impl System<f64>, pull: &mut Pull<'_>) {
 
 /// t of the step.
 const TIME: f64 = 7.0;
+
+#[inline(never)]
+fn gradient_flow(objective: Bowl<'_>, pull: Pull<'_>) {
+    let ([alpha], [alpha_bar]) = (pull.theta, pull.theta_bar) else {
+        return;
+    };
+    let g_bar = &mut pull.g_bar[..objective.dim()];
+    let mut by_alpha = 0.0;
+    for ((seed, g), g_bar) in pull.seed.iter().zip(pull.gradient).zip(&mut *g_bar) {
+        *g_bar = alpha * seed;
+        by_alpha += g * seed;
+    }
+    *alpha_bar += by_alpha;
+    objective.add_hessian_vector(pull.x, g_bar, &[], pull.x_bar, &mut []);
+}
+
+#[inline(never)]
+fn preconditioned(objective: Bowl<'_>, pull: Pull<'_>) {
+    let g_bar = &mut pull.g_bar[..objective.dim()];
+    let read = pull.seed.iter().zip(pull.gradient).zip(pull.theta);
+    for (((seed, g), theta), (theta_bar, g_bar)) in
+        read.zip(pull.theta_bar.iter_mut().zip(&mut *g_bar))
+    {
+        *g_bar = theta * seed;
+        *theta_bar += g * seed;
+    }
+    objective.add_hessian_vector(pull.x, g_bar, &[], pull.x_bar, &mut []);
+}
+
+#[inline(never)]
+fn projected(objective: Bowl<'_>, pull: Pull<'_>) {
+    let ([alpha], [alpha_bar]) = (pull.theta, pull.theta_bar) else {
+        return;
+    };
+    let g_bar = &mut pull.g_bar[..objective.dim()];
+    let mut by_alpha = 0.0;
+    let bounds = pull.bounds.0.iter().zip(pull.bounds.1);
+    let read = pull
+        .seed
+        .iter()
+        .zip(pull.gradient)
+        .zip(pull.x.iter().zip(bounds));
+    let written = pull.x_bar.iter_mut().zip(&mut *g_bar);
+    for (((seed, g), (x, (lower, upper))), (x_bar, g_bar)) in read.zip(written) {
+        let next = x - alpha * g;
+        if next < *lower || next > *upper {
+            *x_bar += seed;
+            *g_bar = 0.0;
+        } else {
+            *g_bar = alpha * seed;
+            by_alpha += g * seed;
+        }
+    }
+    *alpha_bar += by_alpha;
+    objective.add_hessian_vector(pull.x, g_bar, &[], pull.x_bar, &mut []);
+}
 
 #[inline(never)]
 fn heavy_ball(objective: Bowl<'_>, pull: Pull<'_>) {

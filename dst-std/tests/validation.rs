@@ -1,5 +1,6 @@
 //! The validation problem: against other systems, finite differences and itself.
 
+use dst_core::checkpoint::optimum;
 use dst_core::{Crossing, Euler, HeapMemory, Mode};
 use dst_std::experiments::Context;
 use dst_std::experiments::validation::{ValidationConfig, run};
@@ -171,7 +172,7 @@ fn a_basis_has_the_same_bits_on_any_number_of_threads() {
 }
 
 #[test]
-fn ten_slots_are_ten_states_and_the_same_bits() {
+fn ten_slots_are_ten_states_with_their_records_and_the_same_bits() {
     let instance = problem(50, Basis::Reflections(8)).build().unwrap();
     let all = paper(0.02, 1e-3).answer(&instance).unwrap();
     for slots in [1, 10, 100] {
@@ -181,12 +182,20 @@ fn ten_slots_are_ten_states_and_the_same_bits() {
         }
         .answer(&instance)
         .unwrap();
-        assert_eq!(few.kept_bytes, slots * 50 * 8);
+        // A state and its Qx.
+        assert_eq!(few.kept_bytes, slots * 2 * 50 * 8);
         assert!(
             bits(&few) == bits(&all) && few.steps == all.steps,
             "{slots} slots"
         );
         assert!(few.rates > all.rates);
+        // No state is evaluated again only for its record.
+        let forward = optimum(few.steps, slots);
+        assert!(
+            few.rates <= forward + forward / 20 + 1,
+            "{slots} slots: {} evaluations, {forward} forward steps are needed",
+            few.rates
+        );
     }
     assert_eq!((all.rates, all.pullbacks), (all.steps + 1, all.steps + 1));
 }

@@ -175,9 +175,9 @@ fn gradient(x: f64, (dim, h, eps): (usize, f64, &str), slots: usize) -> Result<P
         steps,
         seconds,
         added_mb,
-        // Backwards, every step is evaluated once more for its record, and pulled back.
-        work: (optimum(steps, used) + 2 * steps) as f64,
-        asked_mb: megabytes(used, false),
+        // Backwards, every step is pulled back, with the record that was kept or that its evaluation has left.
+        work: (optimum(steps, used) + steps) as f64,
+        asked_mb: megabytes(used, true),
         all_mb: megabytes(steps, true),
     })
 }

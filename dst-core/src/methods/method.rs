@@ -235,7 +235,24 @@ impl<O, U, const B: usize, const C: usize, const K: usize> Method<O, U, B, C, K>
         ) else {
             return c_bar;
         };
-        // By index: zipped iterators leave a check of it in the loop.
+        if let ([x], [seed], [x_bar], None) = (&x[..], &seed[..], &mut x_bar[..], step_bar) {
+            // With a single block, by iterators: the loop checks nothing and is vectorised.
+            let read = x.iter().zip(*seed).zip(gradient);
+            let bars = x_bar.iter_mut().zip(gradient_bar);
+            for (i, (((&x, &seed), &g), (x_bar, g_bar))) in read.zip(bars).enumerate() {
+                let (z, a_bar) = ([x; B], [seed; B]);
+                let of = self.update.transpose::<K>(i, c, &z, g, &a_bar);
+                for bar in of.state {
+                    *x_bar += bar;
+                }
+                *g_bar = of.gradient;
+                for (c_bar, bar) in c_bar.iter_mut().zip(of.coefficients) {
+                    *c_bar += bar;
+                }
+            }
+            return c_bar;
+        }
+        // By index: zipped iterators of several blocks leave a check of it in the loop.
         for i in 0..dim {
             let mut a_bar = seed.map(|block| at(block, i));
             if let (Some(step_bar), Some(first)) = (step_bar, a_bar.first_mut()) {
@@ -333,17 +350,15 @@ where
         let (step_bar, objective_scratch) = split_mut(rest, dim);
         let criterion = seed.criterion != S::ZERO;
         let mut f_bar = seed.loss;
-        if U::PROJECTED {
+        if U::PROJECTED && criterion {
             step_bar.fill(S::ZERO);
-            if criterion {
-                f_bar += self.criterion.pull(step, seed.criterion, step_bar);
-            }
+            f_bar += self.criterion.pull(step, seed.criterion, step_bar);
         }
         let c = self
             .update
             .coefficients(|j| Number::plain(at(p.theta, j)), p.t)
             .map(Number::value);
-        let step_bar = U::PROJECTED.then_some(&*step_bar);
+        let step_bar = (U::PROJECTED && criterion).then_some(&*step_bar);
         let c_bar = self.pull_variables(
             &c,
             &Pulled {

@@ -17,8 +17,8 @@
 //!
 //! All but one treat every variable alike: the update is written once, for one variable, over dual numbers, and [`Method`] builds
 //! the system. It takes one gradient per evaluation and one Hessian-vector product per pullback. The methods above have the transpose of
-//! their update written out, too ([`Update::transpose`]), which costs a backward step what a pullback by hand does; [`Projected`] and
-//! updates of your own have it from dual numbers.
+//! their update written out, too ([`Update::transpose`]), which costs a backward step what a pullback by hand does; updates of your own
+//! have it from dual numbers, or write it out as well.
 
 #[cfg(feature = "libm")]
 mod adam;

@@ -1,6 +1,6 @@
 //! Projected gradient on a box, differentiated along its active set.
 
-use super::method::{Method, Update};
+use super::method::{Method, Transposed, Update};
 use crate::error::{Argument, Error};
 use crate::scalar::Scalar;
 use crate::system::{Arithmetic, Number};
@@ -66,5 +66,30 @@ impl<S: Scalar> Update<S, 1, 1> for BoxUpdate<'_, S> {
             next = next.min(Number::constant(upper));
         }
         [x - next]
+    }
+    #[inline(always)]
+    fn transpose<const K: usize>(
+        &self,
+        i: usize,
+        &[alpha]: &[S; 1],
+        &[x]: &[S; 1],
+        g: S,
+        &[seed]: &[S; 1],
+    ) -> Transposed<S, 1, 1> {
+        let next = x - alpha * g;
+        let below = matches!(self.lower.get(i), Some(&lower) if lower > next);
+        // A clipped variable: A = x − bound. Any other: A = αg, without influence of x.
+        if below || matches!(self.upper.get(i), Some(&upper) if upper < next) {
+            return Transposed {
+                state: [seed],
+                gradient: S::ZERO,
+                coefficients: [-S::ZERO],
+            };
+        }
+        Transposed {
+            state: [-S::ZERO],
+            gradient: alpha * seed,
+            coefficients: [g * seed],
+        }
     }
 }

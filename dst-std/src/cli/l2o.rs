@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::arguments::{named, not_negative, one_of, positive, positive_count};
 use super::common::{General, Parallel, Speech};
 use super::{CommandError, output, terminal};
-use crate::experiments::l2o::{MethodEntry, MethodKind, MethodTable, table as shown};
-use crate::files::write_file;
+use crate::experiments::l2o::{MethodTable, table as shown, test as tested};
+use crate::files::{is_stream, write_file};
 use crate::l2o::{
     ASSETS, Architecture, Asset, Evaluation, Family, Feed, Loss, Penalty, Recipe,
     ResumableTraining, TrainError, Trained, TrainingFiles, TrainingPlan, bench,
@@ -246,8 +246,12 @@ fn train_here(args: &Train) -> Result<(), CommandError> {
     let period = Duration::from_secs(args.checkpoint_every as u64);
     let kept = |bytes: Vec<u8>| {
         let path = files.checkpoint().to_owned();
-        // If the disk is full, the report of it has no reader any more.
-        terminal::rescue(move || drop(write_file(&path, &bytes)));
+        terminal::rescue(move || {
+            if !is_stream(&path) {
+                // If the disk is full, the report of it has no reader any more.
+                let _ = write_file(&path, &bytes);
+            }
+        });
     };
     let ended = training.run_keeping(period, &progress, kept);
     // The files are written, or as they were.
@@ -400,39 +404,18 @@ fn test(args: &Test) -> Result<(), CommandError> {
     let networks = networks(&args.weights)?;
     let evaluation = Evaluation::new(args.problem.family(), args.problems, args.steps);
     let progress = args.speech.interruptible()?;
-    let work = || {
-        let footprint = evaluation.footprint(args.parallel.threads());
+    let work = || -> Result<MethodTable, CommandError> {
+        let footprint = evaluation.footprint(args.parallel.threads(), networks.len());
         footprint.check().map_err(CommandError::Usage)?;
-        let classics = if args.learned_only {
-            Vec::new()
-        } else {
-            let _tuning = progress.phase("tuning Adam");
-            evaluation.classics().to_vec()
+        let classics = match args.learned_only {
+            true => Vec::new(),
+            false => evaluation.classics(&progress)?.to_vec(),
         };
-        let task = progress.task("testing", classics.len() + networks.len());
-        let mut entries = Vec::new();
-        for method in classics {
-            entries.push(MethodEntry {
-                kind: MethodKind::Classical,
-                seed: None,
-                score: evaluation.classical(method),
-            });
-            task.advance(1);
-            if progress.interrupted() {
-                return Err(CommandError::Interrupted("interrupted".to_owned()));
-            }
-        }
-        for (name, trained) in &networks {
-            entries.push(MethodEntry {
-                kind: MethodKind::of(trained),
-                seed: trained.seed(),
-                score: evaluation.learned(name, trained.model, &trained.theta),
-            });
-            task.advance(1);
-            if progress.interrupted() {
-                return Err(CommandError::Interrupted("interrupted".to_owned()));
-            }
-        }
+        let networks: Vec<(String, &Trained)> = networks
+            .iter()
+            .map(|(name, trained)| (name.clone(), trained))
+            .collect();
+        let entries = tested(&evaluation, &classics, &networks, &progress)?;
         Ok(MethodTable {
             name: format!("{} problems", args.problems),
             dim: args.problem.dim,

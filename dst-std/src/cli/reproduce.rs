@@ -16,6 +16,7 @@ use super::arguments::one_of;
 use super::common::{Files, General, Speech};
 use super::{CommandError, complain, output, printable, terminal};
 use crate::experiments::{self, ALL, Context, Experiment};
+use crate::files::is_stream;
 use crate::machine;
 use crate::parallel::{self, ranks};
 use crate::report::{Claim, OutDir, Page, Section, Stage, Verdict};
@@ -107,6 +108,9 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     output::print(json, &summary, |to| show(&summary, to))?;
     verdict(&summary)
 }
+
+/// Name of the page.
+const PAGE: &str = "index.html";
 
 /// The notice on the page of a quick run.
 const QUICK: &str = "Quick run: small problems, few repetitions and small trained networks. The verdicts on this page are those of the small sizes. \
@@ -256,13 +260,15 @@ fn keep_if_ended(page: &mut Page, out: &Arc<OutDir>) {
     page.stage(Stage::Interrupted);
     let (html, out) = (page.to_html(), out.clone());
     terminal::rescue(move || {
-        // If the disk is full, the report of it has no reader any more.
-        let _ = out.write("index.html", &html);
+        if !is_stream(&out.path().join(PAGE)) {
+            // If the disk is full, the report of it has no reader any more.
+            let _ = out.write(PAGE, &html);
+        }
     });
 }
 
 fn write_page(page: &Page, out: &OutDir) -> Result<PathBuf, CommandError> {
-    out.write("index.html", &page.to_html())
+    out.write(PAGE, &page.to_html())
         .map_err(CommandError::NoAnswer)
 }
 

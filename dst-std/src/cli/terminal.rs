@@ -31,8 +31,10 @@ const GRACE: Duration = Duration::from_millis(1200);
 /// The same in an MPI job: Open MPI passes a signal on after a second, and kills a second later. The first rank ends first: it has
 /// files to write.
 const GRACE_OF_RANKS: [Duration; 2] = [Duration::from_millis(350), Duration::from_millis(450)];
-/// Longest time of the last act and the last words of the process.
-const LAST: Duration = Duration::from_millis(600);
+/// Longest time of the last words: the terminal may be stopped.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Longest time of the last act. It takes milliseconds, unless the disk is slow.
+const LAST_ACT: Duration = Duration::from_secs(5);
 
 /// Progress bars on standard error, or lines if it is no terminal.
 #[derive(Debug)]
@@ -197,24 +199,26 @@ pub(super) fn rescue(last: impl FnOnce() + Send + 'static) {
     *RESCUE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
 }
 
-/// Ends the process with code 130, after its last act and its last words. Each may wait for ever: for the reader of a pipe, for a
-/// terminal that was stopped.
-fn end(words: Option<&'static str>) -> ! {
-    let last = RESCUE.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let speak: Option<Rescue> =
-        words.map(|words| -> Rescue { Box::new(move || super::complain(&words)) });
-    let (done, all_done) = mpsc::channel::<()>();
-    for act in [last, speak].into_iter().flatten() {
-        let done = done.clone();
+/// Starts an act beside this thread; the receiver is disconnected when it has ended, or could not begin.
+fn begin(act: Option<Rescue>) -> mpsc::Receiver<()> {
+    let (done, ended) = mpsc::channel();
+    if let Some(act) = act {
         // Without a thread for it, it is left out.
         let _ = thread::Builder::new().spawn(move || {
             act();
             drop(done);
         });
     }
-    drop(done);
-    // Nothing is sent: the channel closes when both have ended.
-    let _ = all_done.recv_timeout(LAST);
+    ended
+}
+
+/// Ends the process with code 130, after its last act and its last words.
+fn end(words: Option<&'static str>) -> ! {
+    let last = RESCUE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let speak = words.map(|words| -> Rescue { Box::new(move || super::complain(&words)) });
+    let (spoken, acted) = (begin(speak), begin(last));
+    let _ = spoken.recv_timeout(LAST_WORDS);
+    let _ = acted.recv_timeout(LAST_ACT);
     files::abandon();
     std::process::exit(130)
 }

@@ -51,7 +51,7 @@ pub(super) struct Args {
     /// Form the matrix of an hhM basis.
     #[arg(long)]
     dense: bool,
-    /// States that the backward sweep keeps: a number, or all.
+    /// States that the backward sweep keeps: a number, or all. Euler's method keeps Qx with each.
     #[arg(long, value_name = "S|all", default_value = "all", value_parser = slots, allow_hyphen_values = true)]
     slots: Slots,
     /// Integrator: euler, heun or rk4.

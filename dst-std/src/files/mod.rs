@@ -180,10 +180,30 @@ pub fn try_to_write(path: &Path) -> Result<(), String> {
     }
     let tried = target(path).and_then(|target| match target {
         Target::File { path, .. } => probe(path.parent().unwrap_or(Path::new(""))),
-        // A pipe opens when it has a reader, which may come later.
+        // A pipe opens when it has a reader, which may come later; a terminal may be missing.
+        Target::Stream(path) if !is_pipe(&path) => {
+            OpenOptions::new().write(true).open(path).map(drop)
+        }
         Target::Stream(_) | Target::Stdout | Target::Stderr => Ok(()),
     });
     tried.map_err(|error| refusal(path, &error))
+}
+
+/// True if a path names something that can keep a writer waiting, such as a pipe without a reader.
+#[cfg(feature = "cli")]
+pub(crate) fn is_stream(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file())
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    true
 }
 
 /// Creates a file in this directory and removes it.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 
 /// Place of an output.
 #[derive(Debug)]
@@ -30,6 +30,11 @@ pub(super) fn target(path: &Path) -> io::Result<Target> {
     for _ in 0..MOST_LINKS {
         let name = path.file_name();
         let name = name.ok_or_else(|| refused("it is no name of a file"))?;
+        // The name of a directory, whether there is one or not.
+        let last = path.as_os_str().as_encoded_bytes().last();
+        if last.is_some_and(|&byte| is_separator(byte.into())) {
+            return Err(ErrorKind::IsADirectory.into());
+        }
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => fs::canonicalize(parent)?,
             _ => fs::canonicalize(".")?,

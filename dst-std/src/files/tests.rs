@@ -104,6 +104,12 @@ fn what_is_no_regular_file_is_written_to_or_refused() {
     assert!(error.ends_with("it is a socket"), "{error}");
     let error = try_to_write(&scratch.0).unwrap_err();
     assert!(error.ends_with("is a directory"), "{error}");
+    // The name of a directory that is not there.
+    let error = try_to_write(&scratch.0.join("new/")).unwrap_err();
+    assert!(
+        error.ends_with("new/' cannot be written: is a directory"),
+        "{error}"
+    );
     let long = scratch.0.join("x".repeat(300));
     let error = try_to_write(&long).unwrap_err();
     assert!(error.ends_with("file name too long"), "{error}");

@@ -15,6 +15,13 @@ fn within_reach<T: Real>(x: T) -> T {
     if x < -T::REACH { -T::REACH } else { x }
 }
 
+/// The same of |x|.
+#[inline(always)]
+fn size_within_reach<T: Real>(x: T) -> T {
+    let size = x.abs();
+    if size > T::REACH { T::REACH } else { size }
+}
+
 /// The gates of one coordinate in place of what goes into them: i, f, o = σ, g = tanh.
 ///
 /// Divisions are what a processor is slowest at: the four gates share one, 1/a = b·1/(ab).
@@ -23,10 +30,11 @@ fn open_gates<T: Real>(gates: &mut Gates<T>) {
     let [i, f, g, o] = gates;
     for j in 0..WIDTH {
         // σ(x) = 1/(1 + e⁻ˣ), and tanh x = −m/(2 + m) with m = e^{−2|x|} − 1, which does not cancel for small x.
-        let of_i = T::ONE + T::exp_inside(within_reach(-i[j]));
-        let of_f = T::ONE + T::exp_inside(within_reach(-f[j]));
-        let of_o = T::ONE + T::exp_inside(within_reach(-o[j]));
-        let m = T::fast_exp_m1(-T::TWO * within_reach(g[j].abs()));
+        // Signs change last, where a multiplication absorbs them.
+        let of_i = T::ONE + T::exp_inside(-within_reach(i[j]));
+        let of_f = T::ONE + T::exp_inside(-within_reach(f[j]));
+        let of_o = T::ONE + T::exp_inside(-within_reach(o[j]));
+        let m = T::exp_m1_inside(-T::TWO * size_within_reach(g[j]));
         let of_g = T::TWO + m;
         let (input, output) = (of_i * of_f, of_o * of_g);
         let inverse = T::ONE / (input * output);

@@ -197,19 +197,7 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
             *self.split_mut(next).w = f;
             return reading;
         }
-        let next = self.split_mut(next);
-        *next.w = f;
-        let mut buffers = self.scratch.borrow_mut();
-        let weights = self.model.weights_of(at.theta);
-        let (network, number) = Network::forwards(weights, &mut buffers, at.t);
-        stamp[0] = number;
-        dispatch(Forward {
-            features: Features::new(self.model, at.t),
-            network,
-            g,
-            at: here,
-            next,
-        });
+        stamp[0] = self.step(at, (f, g), next);
         reading
     }
 
@@ -250,6 +238,23 @@ impl<T: Real, O: Objective<T>> System<T> for Optimiser<'_, O, T> {
 }
 
 impl<T: Real, O: Objective<T>> Optimiser<'_, O, T> {
+    /// The step from a state where f and its gradient are known. Returns the number of the evaluation.
+    pub(super) fn step(&self, at: Point<'_, T>, (f, g): (T, &[T]), next: &mut [T]) -> T {
+        let next = self.split_mut(next);
+        *next.w = f;
+        let mut buffers = self.scratch.borrow_mut();
+        let weights = self.model.weights_of(at.theta);
+        let (network, number) = Network::forwards(weights, &mut buffers, at.t);
+        dispatch(Forward {
+            features: Features::new(self.model, at.t),
+            network,
+            g,
+            at: self.split(at.x),
+            next,
+        });
+        number
+    }
+
     /// The transpose; `afresh`, if the cotangent of the state is written over instead of being added to.
     fn transpose(
         &self,

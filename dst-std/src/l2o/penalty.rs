@@ -94,7 +94,7 @@ impl Penalty {
     }
 
     /// Training steps without it, for those whose gradient then gets the length of that of the loss.
-    pub(super) const fn warm_up(self) -> Option<usize> {
+    pub(crate) const fn warm_up(self) -> Option<usize> {
         match self {
             Self::None | Self::Literal { .. } => None,
             Self::Guarded { from } | Self::Carried { from } | Self::Target { from, .. } => {

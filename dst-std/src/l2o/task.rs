@@ -4,11 +4,11 @@
 //! entries; the labels come from a sparse x*, some of them flipped. With fewer examples than variables the data can be
 //! separated, and inf f = 0 is not attained; with many more there is a minimum.
 //!
-//! One pass over W gives f and ∇f: row i is still in the cache when its residual σ(zᵢ) − yᵢ is known.
+//! One pass over W gives f and ∇f, at one point or at several.
 
 use dst_core::Objective;
-use pulp::{Simd, WithSimd};
 
+use super::rows::{Curvatures, Pass, ROWS, Residuals, Room};
 use crate::linalg::{Real, dispatch, largest_eigenvalue};
 use crate::problems::minimise;
 use crate::random::{fill_normals_from, normal, uniform};
@@ -31,16 +31,10 @@ const SPARSE_STREAM: u64 = 505_001;
 const DENSITY: f64 = 0.1;
 const FLIPPED: f64 = 0.05;
 
-/// Rows that go through the pass together.
-const ROWS: usize = 8;
 /// Rows of W are filled up with zeros to a multiple of this: whole vectors of any instruction set.
 const PAD: usize = 16;
 /// Addresses that differ by multiples of this share their places in the first-level cache.
 const PAGE: usize = 4096;
-
-/// A σ(s) below this counts as zero. Products with numbers that have left the normal range take a processor a hundred times as long,
-/// and on large problems most examples come to that.
-const NEGLIGIBLE: f64 = 1e-30;
 
 /// One problem.
 #[derive(Clone, Debug)]
@@ -156,111 +150,6 @@ impl Family {
     }
 }
 
-/// Turns z of some rows, the first of which has this number, into what multiplies the rows in the second half of a pass. (A
-/// closure would not be compiled for the instruction set at hand.)
-trait Weigh<T> {
-    fn weigh(&mut self, first: usize, z: [T; ROWS]) -> [T; ROWS];
-}
-
-/// For the gradient: residuals (σ(z) − y)/n. Keeps σ(s) and sums up n·f, where s = z for y = 0 and −z for y = 1: f = softplus(s) and
-/// |σ(z) − y| = σ(s), without the differences that would leave nothing of a small f.
-struct Residuals<'a, T> {
-    labels: &'a [T],
-    slopes: &'a mut [T],
-    share: T,
-    sum: T,
-}
-
-impl<T: Real> Weigh<T> for Residuals<'_, T> {
-    #[inline(always)]
-    fn weigh(&mut self, first: usize, z: [T; ROWS]) -> [T; ROWS] {
-        let mut signs = [T::ONE; ROWS];
-        for (sign, &y) in signs.iter_mut().zip(&self.labels[first..]) {
-            *sign = T::ONE - T::TWO * y;
-        }
-        let (mut values, mut slopes) = ([T::ZERO; ROWS], [T::ZERO; ROWS]);
-        for i in 0..ROWS {
-            (values[i], slopes[i]) = T::softplus_and_slope(signs[i] * z[i]);
-        }
-        let mut weights = [T::ZERO; ROWS];
-        for (i, slope) in self.slopes[first..].iter_mut().enumerate().take(ROWS) {
-            self.sum += values[i];
-            *slope = if slopes[i] > T::from_f64(NEGLIGIBLE) {
-                slopes[i]
-            } else {
-                T::ZERO
-            };
-            weights[i] = self.share * signs[i] * *slope;
-        }
-        weights
-    }
-}
-
-/// For a product with the Hessian: σ(1 − σ)·z/n.
-struct Curvatures<'a, T> {
-    slopes: &'a [T],
-    share: T,
-}
-
-impl<T: Real> Weigh<T> for Curvatures<'_, T> {
-    #[inline(always)]
-    fn weigh(&mut self, first: usize, z: [T; ROWS]) -> [T; ROWS] {
-        let mut weights = [T::ZERO; ROWS];
-        for ((weight, z), &slope) in weights.iter_mut().zip(z).zip(&self.slopes[first..]) {
-            *weight = self.share * slope * (T::ONE - slope) * z;
-        }
-        weights
-    }
-}
-
-/// to ← Wᵀ·weigh(W·x)
-struct Pass<'a, T, F> {
-    data: &'a [T],
-    x: &'a [T],
-    to: &'a mut [T],
-    weigh: &'a mut F,
-}
-
-impl<T: Real, F: Weigh<T>> WithSimd for Pass<'_, T, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { data, x, to, weigh } = self;
-        let stride = x.len();
-        let (x, to) = (T::vectors::<S>(x), T::vectors_mut::<S>(to));
-        for (block, data) in data.chunks_exact((ROWS * stride).max(1)).enumerate() {
-            let mut rows = [x; ROWS];
-            for (row, data) in rows.iter_mut().zip(data.chunks_exact(stride)) {
-                *row = &T::vectors::<S>(data)[..x.len()];
-            }
-            let mut sums = [T::splat(simd, T::ZERO); ROWS];
-            for k in 0..x.len() {
-                for i in 0..ROWS {
-                    sums[i] = T::mul_add(simd, rows[i][k], x[k], sums[i]);
-                }
-            }
-            let mut z = [T::ZERO; ROWS];
-            for i in 0..ROWS {
-                z[i] = T::sum(simd, sums[i]);
-            }
-            let weights = weigh.weigh(block * ROWS, z);
-            let mut factors = [T::splat(simd, T::ZERO); ROWS];
-            for i in 0..ROWS {
-                factors[i] = T::splat(simd, weights[i]);
-            }
-            for (k, to) in to.iter_mut().enumerate() {
-                let (mut even, mut odd) = (*to, T::splat(simd, T::ZERO));
-                for i in (0..ROWS).step_by(2) {
-                    even = T::mul_add(simd, factors[i], rows[i][k], even);
-                    odd = T::mul_add(simd, factors[i + 1], rows[i + 1][k], odd);
-                }
-                *to = T::plus(simd, even, odd);
-            }
-        }
-    }
-}
-
 impl<T: Real> Objective<T> for Task<T> {
     fn dim(&self) -> usize {
         self.family.dim
@@ -277,33 +166,28 @@ impl<T: Real> Objective<T> for Task<T> {
 
     fn value_gradient(&self, x: &[T], gradient: &mut [T], tape: &mut [T], scratch: &mut [T]) -> T {
         let (wide, sum) = self.widen(x, scratch);
-        let mut residuals = Residuals {
-            labels: &self.labels,
-            slopes: tape,
-            share: T::ONE / T::from_count(self.family.samples),
-            sum: T::ZERO,
-        };
+        let mut residuals = Residuals::new(&self.labels, tape);
         dispatch(Pass {
             data: &self.data,
-            x: wide,
-            to: sum,
-            weigh: &mut residuals,
+            stride: self.stride,
+            points: wide,
+            sums: sum,
+            weigh: std::slice::from_mut(&mut residuals),
+            rooms: &mut [Room::new()],
         });
         gradient.copy_from_slice(&sum[..gradient.len()]);
-        residuals.share * residuals.sum
+        residuals.mean()
     }
 
     fn add_hessian_vector(&self, _: &[T], v: &[T], tape: &[T], out: &mut [T], scratch: &mut [T]) {
         let (wide, sum) = self.widen(v, scratch);
-        let mut curvatures = Curvatures {
-            slopes: tape,
-            share: T::ONE / T::from_count(self.family.samples),
-        };
         dispatch(Pass {
             data: &self.data,
-            x: wide,
-            to: sum,
-            weigh: &mut curvatures,
+            stride: self.stride,
+            points: wide,
+            sums: sum,
+            weigh: &mut [Curvatures::new(tape)],
+            rooms: &mut [Room::new()],
         });
         for (out, sum) in out.iter_mut().zip(&*sum) {
             *out += *sum;
@@ -311,7 +195,84 @@ impl<T: Real> Objective<T> for Task<T> {
     }
 }
 
+/// Points of problems of a family, with room for f and ∇f at all of them.
+#[derive(Clone, Debug)]
+pub(super) struct Points<T> {
+    dim: usize,
+    stride: usize,
+    /// One behind the other, each filled up with zeros.
+    at: Vec<T>,
+    gradients: Vec<T>,
+    values: Vec<T>,
+    slopes: Vec<T>,
+    rooms: Vec<Room<T>>,
+}
+
+impl<T: Real> Points<T> {
+    /// `count` points of problems of this shape, all zero.
+    pub(super) fn new(task: &Task<T>, count: usize) -> Self {
+        Self {
+            dim: task.family.dim,
+            stride: task.stride,
+            at: vec![T::ZERO; count * task.stride],
+            gradients: vec![T::ZERO; count * task.stride],
+            values: vec![T::ZERO; count],
+            slopes: vec![T::ZERO; count * task.family.samples],
+            rooms: vec![Room::new(); count],
+        }
+    }
+
+    /// Moves all points to zero.
+    pub(super) fn clear(&mut self) {
+        self.at.fill(T::ZERO);
+    }
+
+    /// A point, to be moved, and f and ∇f where it was when they were last computed.
+    pub(super) fn point(&mut self, number: usize) -> (&mut [T], T, &[T]) {
+        let first = number * self.stride;
+        (
+            &mut self.at[first..][..self.dim],
+            self.values[number],
+            &self.gradients[first..][..self.dim],
+        )
+    }
+
+    /// The same for two points that follow one another.
+    pub(super) fn pair(&mut self, number: usize) -> [(&mut [T], T, &[T]); 2] {
+        let first = number * self.stride;
+        let (a, b) = self.at[first..].split_at_mut(self.stride);
+        let (g_a, g_b) = self.gradients[first..].split_at(self.stride);
+        let dim = self.dim;
+        [
+            (&mut a[..dim], self.values[number], &g_a[..dim]),
+            (&mut b[..dim], self.values[number + 1], &g_b[..dim]),
+        ]
+    }
+}
+
 impl<T: Real> Task<T> {
+    /// f and ∇f at all points, by one pass over W. Each has the bits of [`value_gradient`](Objective::value_gradient) at that
+    /// point alone.
+    pub(super) fn values_gradients(&self, points: &mut Points<T>) {
+        let samples = self.family.samples.max(1);
+        points.gradients.fill(T::ZERO);
+        let slopes = points.slopes.chunks_exact_mut(samples);
+        let mut residuals: Vec<_> = slopes
+            .map(|slopes| Residuals::new(&self.labels, slopes))
+            .collect();
+        dispatch(Pass {
+            data: &self.data,
+            stride: self.stride,
+            points: &points.at,
+            sums: &mut points.gradients,
+            weigh: &mut residuals,
+            rooms: &mut points.rooms,
+        });
+        for (value, residuals) in points.values.iter_mut().zip(&residuals) {
+            *value = residuals.mean();
+        }
+    }
+
     /// `x` filled up with zeros, and zeros for a sum.
     fn widen<'s>(&self, x: &[T], scratch: &'s mut [T]) -> (&'s [T], &'s mut [T]) {
         let (wide, sum) = scratch.split_at_mut(self.stride);
@@ -338,6 +299,41 @@ mod tests {
         let f = task.value_gradient(&x, &mut gradient, &mut tape, &mut scratch);
         let gradient = gradient.into_iter().map(T::to_f64).collect();
         (f.to_f64(), gradient)
+    }
+
+    #[test]
+    fn several_points_have_the_bits_of_each_alone() {
+        fn check<T: Real>(family: Family) {
+            let mut task = Task::<T>::new(family);
+            task.draw(7, 1);
+            for count in 1..=5 {
+                let mut points = Points::new(&task, count);
+                for number in 0..count {
+                    let at = points.point(number).0;
+                    for (l, x) in at.iter_mut().enumerate() {
+                        *x = T::from_f64(0.1 * uniform(number as u64, l as u64));
+                    }
+                }
+                task.values_gradients(&mut points);
+                for number in 0..count {
+                    let (at, value, gradient) = points.point(number);
+                    let mut alone = vec![T::ZERO; family.dim];
+                    let mut tape = vec![T::ZERO; task.tape_len()];
+                    let mut scratch = vec![T::ZERO; task.scratch_len()];
+                    let f = task.value_gradient(at, &mut alone, &mut tape, &mut scratch);
+                    assert!(f > T::ZERO && alone.iter().any(|&g| g != T::ZERO));
+                    assert!(
+                        value == f && gradient == alone,
+                        "{family:?} {number} of {count}"
+                    );
+                }
+            }
+        }
+        // Whole vectors and not, whole blocks of rows and not, and a page of the cache.
+        for family in [(64, 32), (37, 11), (1024, 9)].map(|(d, n)| Family::new(d, n)) {
+            check::<f32>(family);
+            check::<f64>(family);
+        }
     }
 
     /// Far on the right side of all examples f and its gradient are tiny, but known to the same number of digits.

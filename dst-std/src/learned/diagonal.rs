@@ -15,10 +15,11 @@ mod kernel;
 
 use dst_core::{Bar, Cost, Dims, Point, Reading, Seed, System};
 
-use crate::linalg::Operator;
+use crate::linalg::{Operator, two_pass, wide};
+use crate::parallel::Share;
 use crate::problems::quadratic::stream;
 use crate::random::normals;
-use kernel::{Backward, Forward, Part};
+use kernel::{Backward, FirstPass, Forward, Part, SecondPass};
 
 /// Parameters of one coordinate.
 pub const ROWS: usize = 10;
@@ -55,9 +56,27 @@ impl<Q: Operator> System<f64> for Diagonal<Q> {
         scratch: &mut [f64],
     ) -> Reading<f64> {
         let dim = self.operator.dim();
-        self.operator.apply(at.x, tape, &mut scratch[2 * dim..]);
-        let part = Part::new(at, tape);
-        let [criterion, product] = Forward { part, rate }.run();
+        let memory = &mut scratch[2 * dim..];
+        let mut product = None;
+        if let Some(q) = self.operator.two_pass() {
+            let (moments, room) = two_pass::scratch(q, memory);
+            two_pass::measure(Share::all(), q, 0, at.x, moments);
+            let (resolved, _) = moments.split_at_mut(q.moments_len());
+            q.resolve(resolved, room);
+            product = Some(SecondPass {
+                operator: q,
+                resolved,
+            });
+        } else {
+            self.operator.apply(at.x, tape, memory);
+        }
+        let [criterion, product] = Forward {
+            part: Part::new(at),
+            product,
+            g: &mut tape[..dim],
+            rate,
+        }
+        .run(Share::all());
         Reading {
             criterion,
             loss: 0.5 * product,
@@ -74,22 +93,41 @@ impl<Q: Operator> System<f64> for Diagonal<Q> {
     ) {
         let dim = self.operator.dim();
         let (g_bar, rest) = scratch.split_at_mut(dim);
-        let (product, operator_scratch) = rest.split_at_mut(dim);
-        let seeds = (2.0 * seed.criterion, seed.loss);
+        let (product, memory) = rest.split_at_mut(dim);
         let mut rows = bar.theta.chunks_exact_mut(dim.max(1));
-        Backward {
-            part: Part::new(at, tape),
+        let networks = Backward {
+            part: Part::new(at),
+            g: &tape[..dim],
             seed: seed.rate,
-            seeds,
+            seeds: (2.0 * seed.criterion, seed.loss),
             theta_bar: std::array::from_fn(|_| rows.next().unwrap_or_default()),
-            g_bar,
-            x_bar: bar.x,
-        }
-        .run();
-        self.operator.apply(g_bar, product, operator_scratch);
-        for (x, &p) in bar.x.iter_mut().zip(product.iter()) {
-            *x += p;
-        }
+            g_bar: &mut *g_bar,
+            x_bar: &mut *bar.x,
+        };
+        let add = |product: &[f64], x_bar: &mut [f64]| {
+            for (x, &p) in x_bar.iter_mut().zip(product) {
+                *x += p;
+            }
+        };
+        let Some(q) = self.operator.two_pass() else {
+            networks.run(Share::all(), None);
+            self.operator.apply(g_bar, product, memory);
+            add(product, bar.x);
+            return;
+        };
+        let (moments, room) = two_pass::scratch(q, memory);
+        let first_pass = FirstPass {
+            operator: q,
+            moments: &mut *moments,
+        };
+        networks.run(Share::all(), Some(first_pass));
+        let (resolved, _) = moments.split_at_mut(q.moments_len());
+        q.resolve(resolved, room);
+        two_pass::finish(Share::all(), q, 0, g_bar, resolved, (product, bar.x), &add);
+    }
+
+    fn all_finite(&self, values: &[f64]) -> bool {
+        wide::all_finite(Share::all(), values)
     }
 
     /// As much arithmetic as the rate and half, but the same single product with Q.
@@ -103,9 +141,11 @@ impl<Q: Operator> System<f64> for Diagonal<Q> {
 
 #[cfg(test)]
 mod tests {
-    use super::kernel::PIECE;
     use super::*;
     use crate::linalg::elementwise::dot;
+    use crate::linalg::householder::Householder;
+    use crate::linalg::two_pass::PIECE;
+    use crate::problems::quadratic::reflected;
 
     /// Q = diag(1, 2, 3, …)
     struct Scale(usize);
@@ -195,6 +235,70 @@ mod tests {
                 (numeric - found).abs() < 1e-7 * size,
                 "x, dim {dim}: {found} {numeric}"
             );
+        }
+    }
+
+    /// The same matrix, without its passes.
+    struct Whole(Householder);
+
+    impl Operator for Whole {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+        fn scratch_len(&self) -> usize {
+            self.0.scratch_len()
+        }
+        fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+            self.0.apply(x, out, scratch);
+        }
+    }
+
+    /// Everything that a rate and a pullback write.
+    fn written<Q: Operator>(operator: Q) -> Vec<u64> {
+        let dim = operator.dim();
+        let system = Diagonal { operator };
+        let dims = system.dims();
+        let (theta, x, w) = (parameters(dim, 4), normals(5, dim), normals(6, dim));
+        let at = Point {
+            theta: &theta,
+            x: &x,
+            t: 0.7,
+        };
+        let (mut rate, mut tape) = (vec![f64::NAN; dim], vec![f64::NAN; dims.tape]);
+        let mut scratch = vec![f64::NAN; dims.scratch];
+        let reading = system.rate(at, &mut rate, &mut tape, &mut scratch);
+        let (mut theta_bar, mut x_bar) = (vec![1.0; theta.len()], vec![1.0; dim]);
+        let seed = Seed {
+            rate: &w,
+            criterion: 0.3,
+            loss: -0.8,
+        };
+        let bar = Bar {
+            theta: &mut theta_bar,
+            x: &mut x_bar,
+            t: None,
+        };
+        system.pullback(at, &tape, seed, bar, &mut scratch);
+        let numbers = [
+            rate,
+            tape,
+            vec![reading.criterion, reading.loss],
+            theta_bar,
+            x_bar,
+        ];
+        numbers.concat().iter().map(|v| v.to_bits()).collect()
+    }
+
+    #[test]
+    fn a_product_in_two_passes_has_the_bits_of_a_whole_one() {
+        for dim in [1, 33, PIECE + 1, 2 * PIECE + 57] {
+            for reflections in [0, 8, 9] {
+                let q = || reflected(dim, reflections, 2);
+                assert!(
+                    written(q()) == written(Whole(q())),
+                    "dim {dim}, {reflections} reflections"
+                );
+            }
         }
     }
 

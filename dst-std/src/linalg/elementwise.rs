@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | [`one::exp_inside`] | 1 | for \|x\| ≤ 708 |
 //! | [`one::tanh`] | 3 | exact sign of zero, ±1 |
-//! | [`one::softplus`] | 2 | s itself for large s; held at e⁻⁷⁰⁸ below −708 |
+//! | `softplus` | 2 | s itself for large s; held at e⁻⁷⁰⁸ below −708 |
 //! | its slope, the logistic function | 3 | no overflow; held at e⁻⁷⁰⁸ below −708 |
 //!
 //! NaN gives NaN. The test `accuracy` measures against `libm`, whose own error of up to one unit is included.
@@ -99,16 +99,22 @@ pub(crate) mod one {
         q.mul_add(scale, scale)
     }
 
+    /// eˣ − 1 for −708 ≤ x ≤ 0.
+    #[inline(always)]
+    pub(crate) fn exp_m1_inside(x: f64) -> f64 {
+        let (scale, q) = reduce(x);
+        q.mul_add(scale, scale - 1.0)
+    }
+
     /// eˣ − 1 for x ≤ 0.
     #[inline(always)]
     pub(crate) fn exp_m1(x: f64) -> f64 {
-        let (scale, q) = reduce(if x < -708.0 { -708.0 } else { x });
-        q.mul_add(scale, scale - 1.0)
+        exp_m1_inside(if x < -708.0 { -708.0 } else { x })
     }
 
     /// e^{−|x|}, never below e^{−708}, which is still a normal number.
     #[inline(always)]
-    fn exp_of_minus_size(x: f64) -> f64 {
+    pub(crate) fn exp_of_minus_size(x: f64) -> f64 {
         let size = x.abs();
         exp_inside(if size > 708.0 { -708.0 } else { -size })
     }
@@ -135,20 +141,21 @@ pub(crate) mod one {
         base + (f - z * (f - z2 * polynomial(&ARTANH, z2)))
     }
 
-    /// 1/(1 + e^{−s}) from e^{−|s|}.
+    /// 1/(1 + e^{−s}) from e = e^{−|s|}.
     #[inline(always)]
-    fn sigmoid_from(s: f64, e: f64) -> f64 {
+    pub(crate) fn sigmoid_from(s: f64, e: f64) -> f64 {
         (if s < 0.0 { e } else { 1.0 }) / (1.0 + e)
     }
 
     /// ln(1 + eˢ)
-    #[inline(always)]
+    #[cfg(test)]
     pub(crate) fn softplus(s: f64) -> f64 {
         softplus_from(s, exp_of_minus_size(s))
     }
 
+    /// ln(1 + eˢ) from e = e^{−|s|}.
     #[inline(always)]
-    fn softplus_from(s: f64, e: f64) -> f64 {
+    pub(crate) fn softplus_from(s: f64, e: f64) -> f64 {
         (if s < 0.0 { 0.0 } else { s }) + ln_1p(e)
     }
 

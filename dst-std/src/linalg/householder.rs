@@ -1,36 +1,29 @@
 //! Householder-conjugated diagonal matrices: Q = H·diag(λ)·Hᵀ with H = H₁H₂…H_M and H_r = I − 2v_r v_rᵀ.
 //!
-//! A dense spectrum in a dense basis, at the price of a few vectors: M·d numbers instead of d²/2. The reflections are taken
-//! in blocks of eight, in the compact form H₁…H₈ = I − V·T·Vᵀ with T upper triangular (T_kk = 2, T_{:k,k} = −2·T·Vᵀv_k), so that
-//! a block costs one pass for the eight products Vᵀx and one for the update. The update by one block and the products with the next
-//! share a pass: a product with Q reads the vectors of the only block three times, of K blocks 4K − 1 in all.
+//! A dense spectrum in a dense basis, at the price of a few vectors: M·d numbers instead of d²/2. The product of the reflections
+//! has the compact form H = I − V·T·Vᵀ with V = (v₁, …, v_M) and T upper triangular (T_kk = 2, T_{:k,k} = −2·T·Vᵀv_k). With Λ = diag(λ),
 //!
-//! The eight vectors of a block are interleaved by eights, so that a pass reads one stream. Long vectors are halved
-//! until they are short enough for one thread, and the sums of the halves added.
+//! Qx = Λ(x − V·a) − V·b,  a = TᵀVᵀx,  b = T·(VᵀΛx − W·a),  W = VᵀΛV.
+//!
+//! So a product reads the vectors twice: for the moments Vᵀx and VᵀΛx, and for the result. Between the two passes stand a few small
+//! products, and that is the only place where the parts of x have to wait for each other. The vectors are interleaved by
+//! eights, so that a pass reads one stream.
 
 use pulp::{Simd, WithSimd};
 
+use super::two_pass::{self, TwoPass};
 use super::{Operator, dispatch, symmetric::Symmetric};
-use crate::parallel;
 
 /// Reflections in a block, and the length of what is interleaved.
 const BLOCK: usize = 8;
 
-/// Eight entries of each of the eight vectors.
+/// Vectors whose moments are summed side by side: two sums each, and as many as two units of arithmetic keep busy.
+const HALF: usize = BLOCK / 2;
+
+/// Eight entries of each of the eight vectors of a block.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Group([[f64; BLOCK]; BLOCK]);
-
-/// Groups in a piece of work for one thread, at the most: 16 384 entries.
-const PIECE: usize = 2048;
-
-/// I − V·T·Vᵀ
-#[derive(Clone, Debug)]
-struct Block {
-    vectors: Vec<Group>,
-    /// T by rows.
-    t: [[f64; BLOCK]; BLOCK],
-}
 
 /// The matrix H·diag(λ)·Hᵀ.
 #[derive(Clone, Debug)]
@@ -38,49 +31,38 @@ pub struct Householder {
     lambda: Vec<f64>,
     /// M
     reflections: usize,
-    blocks: Vec<Block>,
+    /// M rounded up to whole blocks. The missing vectors are zero, which reflects nothing.
+    width: usize,
+    /// Eight entries of all vectors, block after block, then the next eight.
+    vectors: Vec<Group>,
+    /// T by rows.
+    t: Vec<f64>,
+    /// W by rows.
+    w: Vec<f64>,
 }
 
-/// T·c or Tᵀ·c
-fn small_product(t: &[[f64; BLOCK]; BLOCK], transposed: bool, c: &[f64; BLOCK]) -> [f64; BLOCK] {
-    std::array::from_fn(|i| {
-        (0..BLOCK)
-            .map(|j| if transposed { t[j][i] } else { t[i][j] } * c[j])
-            .sum()
-    })
-}
-
-impl Block {
-    /// From at most eight vectors of length one; missing ones are zero, which reflects nothing.
-    fn new(dim: usize, unit_vectors: &[Vec<f64>]) -> Self {
-        let mut vectors = vec![Group([[0.0; BLOCK]; BLOCK]); dim.div_ceil(BLOCK)];
-        for (r, v) in unit_vectors.iter().enumerate() {
-            for (Group(group), v) in vectors.iter_mut().zip(v.chunks(BLOCK)) {
-                group[r][..v.len()].copy_from_slice(v);
-            }
+/// The vectors, interleaved.
+fn interleaved(dim: usize, unit_vectors: &[Vec<f64>]) -> Vec<Group> {
+    let blocks = unit_vectors.len().div_ceil(BLOCK);
+    let mut groups = vec![Group([[0.0; BLOCK]; BLOCK]); blocks * dim.div_ceil(BLOCK)];
+    for (r, v) in unit_vectors.iter().enumerate() {
+        let of_block = groups.iter_mut().skip(r / BLOCK).step_by(blocks);
+        for (Group(group), v) in of_block.zip(v.chunks(BLOCK)) {
+            group[r % BLOCK][..v.len()].copy_from_slice(v);
         }
-        let mut t = [[0.0; BLOCK]; BLOCK];
-        for (k, v) in unit_vectors.iter().enumerate() {
-            let mut products = [0.0; BLOCK];
-            for (p, earlier) in products.iter_mut().zip(&unit_vectors[..k]) {
-                *p = earlier.iter().zip(v).map(|(a, b)| a * b).sum();
-            }
-            let column = small_product(&t, false, &products);
-            for (row, c) in t.iter_mut().zip(column).take(k) {
-                row[k] = -2.0 * c;
-            }
-            t[k][k] = 2.0;
-        }
-        Self { vectors, t }
     }
+    groups
 }
 
-/// The operations of a pass on x, in this order: subtract V·a, multiply by λ, and give back Wᵀx.
-#[derive(Clone, Copy)]
-struct Pass<'a> {
-    update: Option<(&'a Block, [f64; BLOCK])>,
-    scale: Option<&'a [f64]>,
-    products: Option<&'a Block>,
+fn plain_dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// out ← out + sign·A·c for a matrix by rows.
+fn add_product(a: &[f64], sign: f64, c: &[f64], out: &mut [f64]) {
+    for (row, out) in a.chunks_exact(c.len()).zip(out) {
+        *out += sign * plain_dot(row, c);
+    }
 }
 
 impl Householder {
@@ -95,14 +77,30 @@ impl Householder {
             assert!(norm > 0.0, "a reflection needs a vector that is not zero");
             v.iter_mut().for_each(|v| *v /= norm);
         }
-        let blocks = vectors
-            .chunks(BLOCK)
-            .map(|v| Block::new(lambda.len(), v))
-            .collect();
+        let width = vectors.len().next_multiple_of(BLOCK);
+        let (mut t, mut w) = (vec![0.0; width * width], vec![0.0; width * width]);
+        for (k, v) in vectors.iter().enumerate() {
+            let (earlier, _) = vectors.split_at(k);
+            let products: Vec<f64> = earlier.iter().map(|e| plain_dot(e, v)).collect();
+            for row in 0..k {
+                let column = plain_dot(&t[row * width..][..k], &products);
+                t[row * width + k] = -2.0 * column;
+            }
+            t[k * width + k] = 2.0;
+            let scaled: Vec<f64> = lambda.iter().zip(v).map(|(l, v)| l * v).collect();
+            for (r, other) in vectors[..=k].iter().enumerate() {
+                let product = plain_dot(other, &scaled);
+                w[k * width + r] = product;
+                w[r * width + k] = product;
+            }
+        }
         Self {
-            lambda,
             reflections: vectors.len(),
-            blocks,
+            width,
+            vectors: interleaved(lambda.len(), &vectors),
+            lambda,
+            t,
+            w,
         }
     }
 
@@ -162,26 +160,20 @@ impl Householder {
 
     /// v_r, counted from zero.
     fn unit_vector(&self, r: usize) -> Vec<f64> {
-        let groups = &self.blocks[r / BLOCK].vectors;
-        let entries = groups.iter().flat_map(|group| group.0[r % BLOCK]);
+        let groups = self.vectors.iter().skip(r / BLOCK).step_by(self.blocks());
+        let entries = groups.flat_map(|group| group.0[r % BLOCK]);
         entries.take(self.lambda.len()).collect()
     }
-}
 
-/// Carries out a pass over the entries `x`, which begin with group `first`, and returns the products.
-fn sweep(x: &mut [f64], pass: Pass<'_>, first: usize) -> [f64; BLOCK] {
-    let groups = x.len().div_ceil(BLOCK);
-    if groups <= PIECE {
-        let groups = first..first + groups;
-        return dispatch(Sweep { x, pass, groups });
+    fn blocks(&self) -> usize {
+        self.width / BLOCK
     }
-    let middle = groups / 2;
-    let (left, right) = x.split_at_mut(BLOCK * middle);
-    let (left, right) = parallel::join(
-        || sweep(left, pass, first),
-        || sweep(right, pass, first + middle),
-    );
-    std::array::from_fn(|r| left[r] + right[r])
+
+    /// The vectors for some entries, `len` from `first` on.
+    fn groups(&self, first: usize, len: usize) -> &[Group] {
+        let (first, end) = (first / BLOCK, (first + len).div_ceil(BLOCK));
+        &self.vectors[first * self.blocks()..end * self.blocks()]
+    }
 }
 
 impl Operator for Householder {
@@ -189,134 +181,226 @@ impl Operator for Householder {
         self.lambda.len()
     }
 
-    fn apply(&self, x: &[f64], out: &mut [f64], _: &mut [f64]) {
-        out.copy_from_slice(x);
-        let nothing = Pass {
-            update: None,
-            scale: None,
-            products: None,
-        };
-        // Hᵀx: the first block first, transposed; then Λ; then H: the last block first. Each pass updates by one block and
-        // multiplies with the next.
-        let forth = self.blocks.iter().map(|block| (block, true));
-        let back = self.blocks.iter().rev().map(|block| (block, false));
-        let mut pending = nothing;
-        for (passed, (block, transposed)) in forth.chain(back).enumerate() {
-            // Λ stands in the middle.
-            pending.scale = (passed == self.blocks.len()).then_some(&self.lambda);
-            pending.products = Some(block);
-            let products = sweep(out, pending, 0);
-            pending = Pass {
-                update: Some((block, small_product(&block.t, transposed, &products))),
-                ..nothing
-            };
-        }
-        pending.scale = self.blocks.is_empty().then_some(&self.lambda);
-        sweep(out, pending, 0);
+    fn scratch_len(&self) -> usize {
+        two_pass::scratch_len(self)
+    }
+
+    fn apply(&self, x: &[f64], out: &mut [f64], scratch: &mut [f64]) {
+        two_pass::product(self, x, out, scratch);
+    }
+
+    fn two_pass(&self) -> Option<&dyn TwoPass> {
+        Some(self)
     }
 }
 
-/// The pass over the entries `x`, which are those of `groups`.
-struct Sweep<'a, 'p> {
-    x: &'a mut [f64],
-    pass: Pass<'p>,
-    groups: std::ops::Range<usize>,
+impl TwoPass for Householder {
+    fn len(&self) -> usize {
+        self.lambda.len()
+    }
+
+    /// Vᵀx and VᵀΛx
+    fn moments_len(&self) -> usize {
+        2 * self.width
+    }
+
+    fn measure(&self, first: usize, x: &[f64], moments: &mut [f64]) {
+        dispatch(Measure {
+            groups: self.groups(first, x.len()),
+            lambda: &self.lambda[first..][..x.len()],
+            x,
+            moments,
+        });
+    }
+
+    /// From the moments, a and b.
+    fn resolve(&self, moments: &mut [f64], room: &mut [f64]) {
+        let (plain, scaled) = moments.split_at_mut(self.width);
+        let room = &mut room[..self.width];
+        if self.width == 0 {
+            return;
+        }
+        // Tᵀ by the rows of T.
+        room.fill(0.0);
+        for (row, &moment) in self.t.chunks_exact(self.width).zip(&*plain) {
+            for (a, &t) in room.iter_mut().zip(row) {
+                *a += t * moment;
+            }
+        }
+        plain.copy_from_slice(room);
+        add_product(&self.w, -1.0, plain, scaled);
+        room.fill(0.0);
+        add_product(&self.t, 1.0, scaled, room);
+        scaled.copy_from_slice(room);
+    }
+
+    fn finish(&self, first: usize, x: &[f64], resolved: &[f64], out: &mut [f64]) {
+        let (a, b) = resolved.split_at(self.width);
+        dispatch(Finish {
+            groups: self.groups(first, x.len()),
+            lambda: &self.lambda[first..][..x.len()],
+            x,
+            a: a.as_chunks().0,
+            b: b.as_chunks().0,
+            out,
+        });
+    }
 }
 
-impl WithSimd for Sweep<'_, '_> {
-    type Output = [f64; BLOCK];
+/// Eight numbers, with zeros where there are fewer.
+#[inline(always)]
+fn padded(part: &[f64]) -> [f64; BLOCK] {
+    let mut whole = [0.0; BLOCK];
+    whole[..part.len()].copy_from_slice(part);
+    whole
+}
+
+/// The first pass over some entries: Vᵀx, then VᵀΛx.
+struct Measure<'a> {
+    groups: &'a [Group],
+    lambda: &'a [f64],
+    x: &'a [f64],
+    moments: &'a mut [f64],
+}
+
+impl WithSimd for Measure<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> [f64; BLOCK] {
-        let Self { x, pass, groups } = self;
-        let mut sums = [simd.splat_f64s(0.0); BLOCK];
-        let none: &[Group] = &[];
-        let (vectors, a) = pass.update.map_or((none, [0.0; BLOCK]), |(block, a)| {
-            (&block.vectors[groups.clone()], a)
-        });
-        let a = a.map(|a| simd.splat_f64s(-a));
-        let products = pass
-            .products
-            .map_or(none, |block| &block.vectors[groups.clone()]);
-        let lambda = pass
-            .scale
-            .map_or(&[][..], |lambda| &lambda[BLOCK * groups.start..][..x.len()]);
-        let (whole, rest) = x.as_chunks_mut::<BLOCK>();
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            groups,
+            lambda,
+            x,
+            moments,
+        } = self;
+        let (plain, scaled) = moments.split_at_mut(moments.len() / 2);
+        let blocks = plain.len() / BLOCK;
+        let (x, x_rest) = x.as_chunks::<BLOCK>();
         let (lambda, lambda_rest) = lambda.as_chunks::<BLOCK>();
-        for (number, x) in whole.iter_mut().enumerate() {
-            let update = (vectors.get(number), &a);
-            group(
-                simd,
-                x,
-                update,
-                lambda.get(number),
-                products.get(number),
-                &mut sums,
-            );
+        let last = (padded(x_rest), padded(lambda_rest));
+        let halves = plain
+            .chunks_exact_mut(HALF)
+            .zip(scaled.chunks_exact_mut(HALF));
+        for (number, (plain, scaled)) in halves.enumerate() {
+            let (block, rows) = (number / 2, HALF * (number % 2));
+            let mut sums = [[simd.splat_f64s(0.0); HALF]; 2];
+            let mut of_block = groups.iter().skip(block).step_by(blocks);
+            for ((x, lambda), group) in x.iter().zip(lambda).zip(&mut of_block) {
+                measure(simd, group, rows, (x, lambda), &mut sums);
+            }
+            // Left over if the entries do not fill the last group.
+            for group in of_block {
+                measure(simd, group, rows, (&last.0, &last.1), &mut sums);
+            }
+            for (to, sums) in [plain, scaled].into_iter().zip(sums) {
+                for (to, sum) in to.iter_mut().zip(sums) {
+                    *to = simd.reduce_sum_f64s(sum);
+                }
+            }
         }
-        if !rest.is_empty() {
-            let pad = |part: &[f64]| std::array::from_fn(|i| part.get(i).copied().unwrap_or(0.0));
-            let (number, mut x, last) = (whole.len(), pad(rest), pad(lambda_rest));
-            let update = (vectors.get(number), &a);
-            let lambda = (!lambda_rest.is_empty()).then_some(&last);
-            group(
-                simd,
-                &mut x,
-                update,
-                lambda,
-                products.get(number),
-                &mut sums,
-            );
-            rest.copy_from_slice(&x[..rest.len()]);
-        }
-        let mut products = [0.0; BLOCK];
-        for (product, sum) in products.iter_mut().zip(sums) {
-            *product = simd.reduce_sum_f64s(sum);
-        }
-        products
     }
 }
 
-/// A pass over one group of entries.
+/// Adds the products of eight entries with half of the vectors of a block.
 #[inline(always)]
-fn group<S: Simd>(
+fn measure<S: Simd>(
     simd: S,
-    x: &mut [f64; BLOCK],
-    (update, a): (Option<&Group>, &[S::f64s; BLOCK]),
-    lambda: Option<&[f64; BLOCK]>,
-    products: Option<&Group>,
-    sums: &mut [S::f64s; BLOCK],
+    Group(group): &Group,
+    rows: usize,
+    (x, lambda): (&[f64; BLOCK], &[f64; BLOCK]),
+    [plain, scaled]: &mut [[S::f64s; HALF]; 2],
 ) {
-    let entries = S::as_mut_simd_f64s(x).0;
-    let width = entries.len();
-    for (c, entry) in entries.iter_mut().enumerate() {
-        let mut x = *entry;
-        if let Some(Group(v)) = update {
-            let v = S::as_simd_f64s(v.as_flattened()).0;
-            // Two sums: one alone would wait for itself eight times.
-            let mut y = simd.splat_f64s(0.0);
-            for r in 0..BLOCK / 2 {
-                x = simd.mul_add_f64s(v[r * width + c], a[r], x);
-                y = simd.mul_add_f64s(v[(r + BLOCK / 2) * width + c], a[r + BLOCK / 2], y);
+    let (x, lambda) = (S::as_simd_f64s(x).0, S::as_simd_f64s(lambda).0);
+    let v = S::as_simd_f64s(group.as_flattened()).0;
+    let width = x.len();
+    for c in 0..width {
+        let scaled_x = simd.mul_f64s(lambda[c], x[c]);
+        for r in 0..HALF {
+            let v = v[(rows + r) * width + c];
+            plain[r] = simd.mul_add_f64s(v, x[c], plain[r]);
+            scaled[r] = simd.mul_add_f64s(v, scaled_x, scaled[r]);
+        }
+    }
+}
+
+/// The second pass over some entries: Λ(x − V·a) − V·b.
+struct Finish<'a> {
+    groups: &'a [Group],
+    lambda: &'a [f64],
+    x: &'a [f64],
+    a: &'a [[f64; BLOCK]],
+    b: &'a [[f64; BLOCK]],
+    out: &'a mut [f64],
+}
+
+impl WithSimd for Finish<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self {
+            groups,
+            lambda,
+            x,
+            a,
+            b,
+            out,
+        } = self;
+        let (x, x_rest) = x.as_chunks::<BLOCK>();
+        let (lambda, lambda_rest) = lambda.as_chunks::<BLOCK>();
+        let (out, out_rest) = out.as_chunks_mut::<BLOCK>();
+        // Of no vectors there are no groups.
+        let mut groups = groups.chunks(a.len().max(1));
+        let mut next = || groups.next().unwrap_or_default();
+        for ((x, lambda), out) in x.iter().zip(lambda).zip(out) {
+            finish(simd, next(), (x, lambda), (a, b), out);
+        }
+        if !x_rest.is_empty() {
+            let mut last = [0.0; BLOCK];
+            let (x, lambda) = (padded(x_rest), padded(lambda_rest));
+            finish(simd, next(), (&x, &lambda), (a, b), &mut last);
+            out_rest.copy_from_slice(&last[..out_rest.len()]);
+        }
+    }
+}
+
+/// Eight entries of the second pass.
+#[inline(always)]
+fn finish<S: Simd>(
+    simd: S,
+    groups: &[Group],
+    (x, lambda): (&[f64; BLOCK], &[f64; BLOCK]),
+    (a, b): (&[[f64; BLOCK]], &[[f64; BLOCK]]),
+    out: &mut [f64; BLOCK],
+) {
+    let (x, lambda) = (S::as_simd_f64s(x).0, S::as_simd_f64s(lambda).0);
+    let out = S::as_mut_simd_f64s(out).0;
+    let width = x.len();
+    for c in 0..width {
+        // Two sums each: one alone would wait for itself.
+        let zero = simd.splat_f64s(0.0);
+        let ([mut va, mut vb], [mut va_too, mut vb_too]) = ([zero; 2], [zero; 2]);
+        for ((Group(group), a), b) in groups.iter().zip(a).zip(b) {
+            let v = S::as_simd_f64s(group.as_flattened()).0;
+            for r in 0..HALF {
+                let (v, w) = (v[r * width + c], v[(r + HALF) * width + c]);
+                va = simd.mul_add_f64s(v, simd.splat_f64s(a[r]), va);
+                vb = simd.mul_add_f64s(v, simd.splat_f64s(b[r]), vb);
+                va_too = simd.mul_add_f64s(w, simd.splat_f64s(a[r + HALF]), va_too);
+                vb_too = simd.mul_add_f64s(w, simd.splat_f64s(b[r + HALF]), vb_too);
             }
-            x = simd.add_f64s(x, y);
         }
-        if let Some(lambda) = lambda {
-            x = simd.mul_f64s(x, S::as_simd_f64s(lambda).0[c]);
-        }
-        if let Some(Group(v)) = products {
-            let v = S::as_simd_f64s(v.as_flattened()).0;
-            for r in 0..BLOCK {
-                sums[r] = simd.mul_add_f64s(v[r * width + c], x, sums[r]);
-            }
-        }
-        *entry = x;
+        let reflected = simd.sub_f64s(x[c], simd.add_f64s(va, va_too));
+        let back = simd.add_f64s(vb, vb_too);
+        out[c] = simd.sub_f64s(simd.mul_f64s(lambda[c], reflected), back);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel;
     use crate::random::{fill_normals, normals};
 
     fn operator(dim: usize, reflections: usize) -> (Vec<Vec<f64>>, Householder) {
@@ -369,7 +453,7 @@ mod tests {
 
     #[test]
     fn the_bits_do_not_depend_on_the_threads() {
-        let dim = BLOCK * PIECE * 2 + 1234;
+        let dim = 2 * two_pass::PIECE + 1234;
         let (_, q) = operator(dim, 3);
         let mut x = vec![0.0; dim];
         fill_normals(6, &mut x);

@@ -3,7 +3,8 @@
 //! | file | what | cost of a product |
 //! |---|---|---|
 //! | [`symmetric`] | dense symmetric matrix, half of it stored | one reading of that half |
-//! | [`householder`] | H·diag(λ)·Hᵀ with H a product of M reflections | 3 readings of the M vectors, up to M = 8 |
+//! | [`householder`] | H·diag(λ)·Hᵀ with H a product of M reflections | 2 readings of the M vectors |
+//! | [`TwoPass`] | products of which parts can be computed apart, after some sums over the whole | |
 //! | [`dense`] | dense products and factorisations by faer | |
 //! | [`sparse`] | matrix by its nonzeros, row after row | one reading of the nonzeros |
 //! | [`largest_eigenvalue`] | of a symmetric positive operator, by Lanczos iteration | |
@@ -26,6 +27,8 @@ mod prefetch;
 pub(crate) mod real;
 pub mod sparse;
 pub mod symmetric;
+pub(crate) mod two_pass;
+pub(crate) mod wide;
 
 pub use arithmetic::Arithmetic;
 pub(crate) use arithmetic::dispatch;
@@ -33,3 +36,4 @@ pub use lanczos::largest_eigenvalue;
 pub use operator::Operator;
 pub(crate) use prefetch::Prefetch;
 pub use real::Real;
+pub use two_pass::TwoPass;

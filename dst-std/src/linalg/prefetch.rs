@@ -31,9 +31,9 @@ impl<'a, T> Prefetch<'a, T> {
         }
         let line = LINE / size_of::<T>();
         let (asked, rest) = now.split_at(now.len().min(lines * line));
-        for line in asked.chunks(line) {
-            hint(line);
-        }
+        let whole = asked.chunks_exact(line);
+        hint(whole.remainder());
+        whole.for_each(hint);
         *now = rest;
     }
 }

@@ -12,12 +12,17 @@
 //!
 //! A matrix may be divided among the ranks of an MPI job. Each has some panels, the first rank the last ones, and adds its vectors to the
 //! sum of the ranks before it: the bits are those of one process.
+//!
+//! Every second product takes the panels of a thread in the opposite order: it begins with those that are still in the cache next to
+//! the processor, because the product before it ended with them. Each panel has its own vector, so no sum sees the order.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Operator, dispatch};
-use crate::parallel::{self, in_turn, ranks};
+use crate::parallel::{self, Share, in_turn, ranks};
 
 /// Rows and columns of a tile: one vector of AVX-512, two of AVX2.
 const SIDE: usize = 8;
@@ -29,12 +34,13 @@ struct Tile([[f64; SIDE]; SIDE]);
 
 const ZERO: Tile = Tile([[0.0; SIDE]; SIDE]);
 
-/// Tiles per panel (half a megabyte), as long as there are not too many panels: their vectors must be small beside the matrix.
+/// Tiles per panel (about half a megabyte), as long as there are not too many panels: their vectors must be small beside the
+/// matrix.
 const PANEL_TILES: usize = 1024;
 const MOST_PANELS: usize = 64;
 
 /// A dense symmetric matrix, stored by half.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Symmetric {
     dim: usize,
     /// True if other ranks have the other panels.
@@ -42,6 +48,20 @@ pub struct Symmetric {
     /// Those of the panels.
     tiles: Vec<Tile>,
     panels: Vec<Panel>,
+    /// True if the next product takes the panels backwards.
+    backwards: AtomicBool,
+}
+
+impl Clone for Symmetric {
+    fn clone(&self) -> Self {
+        Self {
+            dim: self.dim,
+            divided: self.divided,
+            tiles: self.tiles.clone(),
+            panels: self.panels.clone(),
+            backwards: AtomicBool::new(false),
+        }
+    }
 }
 
 /// Neighbouring strips.
@@ -68,10 +88,14 @@ const fn tiles_before(strip: usize) -> usize {
     strip * (strip + 1) / 2
 }
 
-/// Shares `strips` out so that each panel has about as many tiles as the others.
+/// Shares `strips` out so that each panel has about as many tiles as the others. Their number is a power of two: so is, mostly, that of
+/// the threads.
 fn panels(strips: usize) -> Vec<Panel> {
     let total = tiles_before(strips);
-    let count = (total / PANEL_TILES).clamp(1, MOST_PANELS);
+    let count = total
+        .div_ceil(PANEL_TILES)
+        .next_power_of_two()
+        .min(MOST_PANELS);
     let mut first = 0;
     (1..=count)
         .map(|number| {
@@ -143,6 +167,7 @@ impl Symmetric {
             divided,
             tiles,
             panels,
+            backwards: AtomicBool::new(false),
         }
     }
 
@@ -189,7 +214,11 @@ impl Operator for Symmetric {
         padded[..self.dim].copy_from_slice(&x[..self.dim]);
         padded[self.dim..].fill(0.0);
         let x = padded.as_chunks().0;
-        self.panels(&self.panels, x, rest);
+        let order = Order {
+            backwards: self.backwards.fetch_xor(true, Ordering::Relaxed),
+            share: Share::all(),
+        };
+        self.panels(&self.panels, x, rest, order);
         if !self.divided {
             self.add_panels(rest, out, true);
             return;
@@ -231,9 +260,16 @@ impl Symmetric {
     }
 }
 
+/// Order in which a product takes some panels.
+#[derive(Clone, Copy)]
+struct Order {
+    backwards: bool,
+    share: Share,
+}
+
 impl Symmetric {
     /// The products with some panels, each into its own part of `sums`.
-    fn panels(&self, panels: &[Panel], x: &[[f64; SIDE]], sums: &mut [f64]) {
+    fn panels(&self, panels: &[Panel], x: &[[f64; SIDE]], sums: &mut [f64], order: Order) {
         match *panels {
             [] => {}
             [panel] => {
@@ -247,10 +283,15 @@ impl Symmetric {
             _ => {
                 let (left, right) = panels.split_at(panels.len() / 2);
                 let (left_sums, right_sums) = sums.split_at_mut(reach(left));
-                parallel::join(
-                    || self.panels(left, x, left_sums),
-                    || self.panels(right, x, right_sums),
-                );
+                let of = |share| Order { share, ..order };
+                let left = |share| self.panels(left, x, left_sums, of(share));
+                let right = |share| self.panels(right, x, right_sums, of(share));
+                // Halves for two threads keep their places, so that a thread finds the panels that it has read before.
+                if order.backwards && order.share.is_single() {
+                    order.share.join(right, left);
+                } else {
+                    order.share.join(left, right);
+                }
             }
         }
     }
@@ -419,15 +460,25 @@ mod tests {
     #[test]
     fn the_bits_do_not_depend_on_the_threads() {
         let (_, q) = matrix(700);
-        assert!(q.panels.len() > 2, "{} panels", q.panels.len());
+        assert_eq!(q.panels.len(), 4);
         let x = normals(9, 700);
         let product = |threads| {
             let (mut out, mut scratch) = (vec![0.0; 700], vec![0.0; q.scratch_len()]);
-            parallel::with(threads, || q.apply(&x, &mut out, &mut scratch)).unwrap();
-            out.iter().map(|y| y.to_bits()).collect::<Vec<_>>()
+            // Two, because every second one takes the panels backwards.
+            let mut twice = || {
+                [(); 2].map(|()| {
+                    q.apply(&x, &mut out, &mut scratch);
+                    out.iter().map(|y| y.to_bits()).collect::<Vec<_>>()
+                })
+            };
+            parallel::with(threads, &mut twice).unwrap()
         };
-        let one = product(1);
-        assert!(one == product(2) && one == product(3) && one == product(8));
+        let [one, again] = product(1);
+        assert!(one == again);
+        for threads in [1, 2, 3, 8] {
+            let [first, second] = product(threads);
+            assert!(first == one && second == one, "{threads} threads");
+        }
     }
 
     #[test]

@@ -48,6 +48,39 @@ pub(crate) fn join<A: Send, B: Send>(
     }
 }
 
+/// Threads among which a piece of work is divided.
+///
+/// Each half of it gets half of them, and work for a single thread is not divided any further. Unlike [`join`], no thread takes what
+/// another one has kept for later: for loops over the same memory again and again, which then stays in the caches where it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share(usize);
+
+impl Share {
+    /// All threads.
+    pub(crate) fn all() -> Self {
+        Self(rayon::current_num_threads())
+    }
+
+    /// True if a single thread does all of the work.
+    pub(crate) fn is_single(self) -> bool {
+        self.0 < 2
+    }
+
+    /// Does both, side by side if there is more than one thread.
+    pub(crate) fn join<A: Send, B: Send>(
+        self,
+        left: impl FnOnce(Self) -> A + Send,
+        right: impl FnOnce(Self) -> B + Send,
+    ) -> (A, B) {
+        if self.is_single() {
+            (left(self), right(self))
+        } else {
+            let half = Self(self.0.div_ceil(2));
+            rayon::join(|| left(half), || right(half))
+        }
+    }
+}
+
 /// Does `work` for every item, with its number. The items are spread over the threads one by one.
 pub(crate) fn each<A: Send>(items: &mut [A], work: &(impl Fn(usize, &mut A) + Sync)) {
     fn part<A: Send>(items: &mut [A], first: usize, work: &(impl Fn(usize, &mut A) + Sync)) {
@@ -82,6 +115,14 @@ mod tests {
     }
 
     #[test]
+    fn a_half_has_half_of_the_threads() {
+        let halves = |share: Share| share.join(|left| left.0, |right| right.0);
+        for (threads, half) in [(1, 1), (2, 1), (3, 2), (8, 4)] {
+            assert_eq!(with(threads, || halves(Share::all())), Ok((half, half)));
+        }
+    }
+
+    #[test]
     fn every_item_is_done_once() {
         for (threads, count) in [(1, 5), (2, 0), (2, 1), (3, 64)] {
             let mut items = vec![0; count];
@@ -97,6 +138,8 @@ mod tests {
     fn both_sides_are_done() {
         for threads in [1, 2, 5] {
             assert_eq!(with(threads, || join(|| 1, || "two")), Ok((1, "two")));
+            let shared = with(threads, || Share::all().join(|_| 1, |_| "two"));
+            assert_eq!(shared, Ok((1, "two")));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The directory of a report.
 
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -13,9 +13,9 @@ use crate::parallel::ranks;
 #[derive(Debug)]
 pub struct OutDir {
     path: PathBuf,
+    /// Before the lock: removed while it is held.
+    _made: Made,
     _lock: Lock,
-    /// Directories that were not there before, the innermost first.
-    made: Vec<PathBuf>,
     written: Mutex<Vec<String>>,
 }
 
@@ -34,10 +34,10 @@ impl OutDir {
 
     fn locked(path: PathBuf, how: Use) -> Result<Self, String> {
         let refused = |error: io::Error| refused(&path, &error);
-        let mut made = Vec::new();
+        let mut made = Made(Vec::new());
         if ranks::is_first() {
             let missing = path.ancestors().take_while(|folder| !folder.exists());
-            made.extend(missing.map(Path::to_owned));
+            made.0.extend(missing.map(Path::to_owned));
             fs::create_dir_all(&path).map_err(refused)?;
         }
         probe(&path).map_err(refused)?;
@@ -48,9 +48,9 @@ impl OutDir {
             )
         })?;
         Ok(Self {
-            _lock: lock,
             path,
-            made,
+            _made: made,
+            _lock: lock,
             written: Mutex::new(Vec::new()),
         })
     }
@@ -105,10 +105,13 @@ impl OutDir {
     }
 }
 
-impl Drop for OutDir {
-    /// Still locked: the lock is a field.
+/// Directories that were not there before, the innermost first; those that are empty at the end are removed.
+#[derive(Debug)]
+struct Made(Vec<PathBuf>);
+
+impl Drop for Made {
     fn drop(&mut self) {
-        for folder in &self.made {
+        for folder in &self.0 {
             // It fails, as it must, for one that is not empty.
             if fs::remove_dir(folder).is_err() {
                 break;
@@ -118,10 +121,14 @@ impl Drop for OutDir {
 }
 
 fn refused(path: &Path, error: &io::Error) -> String {
+    let reason = match error.kind() {
+        // Said by the system of a file in its place.
+        ErrorKind::AlreadyExists => "it is a file".to_owned(),
+        _ => reason(error),
+    };
     format!(
-        "the directory '{}' cannot be written: {}; choose another with --out",
-        path.display(),
-        reason(error)
+        "the directory '{}' cannot be written: {reason}; choose another with --out",
+        path.display()
     )
 }
 
@@ -168,6 +175,7 @@ mod tests {
             let error = OutDir::create(&path).unwrap_err();
             assert!(error.starts_with("the directory '"), "{error}");
             assert!(error.ends_with("choose another with --out"), "{error}");
+            assert_eq!(error.contains("it is a file"), path == file, "{error}");
         }
         assert_eq!(scratch.names(), ["file"]);
     }

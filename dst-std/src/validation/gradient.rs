@@ -7,6 +7,7 @@ use dst_core::{
 };
 use serde::Serialize;
 
+use super::euler::WideEuler;
 use super::instance::Instance;
 use crate::machine::Footprint;
 use crate::ode::{self, EventGradient, OdeError};
@@ -45,6 +46,14 @@ impl IntegratorName {
             Self::Rk4 => 4,
         }
     }
+
+    /// Vectors in a slot, if not everything is kept.
+    pub(crate) const fn vectors_per_slot(self) -> usize {
+        match self {
+            Self::Euler => 2,
+            Self::Heun | Self::Rk4 => 1,
+        }
+    }
 }
 
 /// Number of states that the backward sweep may keep.
@@ -54,7 +63,8 @@ pub enum Slots {
     /// Every state with its record: nothing is computed twice.
     #[serde(serialize_with = "serialize_all")]
     All,
-    /// This many states.
+    /// This many states. With Euler's method each has its record, which is Qx and no longer than the state; those of the other methods are
+    /// computed again.
     Number(usize),
 }
 
@@ -141,7 +151,9 @@ impl GradientRun {
         progress: &Progress,
     ) -> Result<Prepared<'p>, String> {
         match self.method {
-            IntegratorName::Euler => self.prepare_with(Euler::new(self.step), instance, progress),
+            IntegratorName::Euler => {
+                self.prepare_with(WideEuler(Euler::new(self.step)), instance, progress)
+            }
             IntegratorName::Heun => self.prepare_with(Heun::new(self.step), instance, progress),
             IntegratorName::Rk4 => self.prepare_with(Rk4::new(self.step), instance, progress),
         }
@@ -168,8 +180,12 @@ impl GradientRun {
         let record = dims.record_len(integrator.stages());
         let (slots, per_slot) = match run.slots {
             Slots::All => (steps.max(1), dims.states + record),
-            Slots::Number(count) => (count.min(steps).max(1), dims.states),
+            Slots::Number(count) => (
+                count.min(steps).max(1),
+                dims.states * self.method.vectors_per_slot(),
+            ),
         };
+        let with_records = per_slot == dims.states + record;
         let number = size_of::<f64>() as f64;
         Footprint::of(format!("a sweep over {steps} steps"))
             .with(
@@ -178,9 +194,10 @@ impl GradientRun {
                 "use fewer --slots",
             )
             .check()?;
-        let mut memory = match run.slots {
-            Slots::All => HeapMemory::with_records(&plan, &instance.system, slots),
-            Slots::Number(_) => HeapMemory::new(&plan, &instance.system, slots),
+        let mut memory = if with_records {
+            HeapMemory::with_records(&plan, &instance.system, slots)
+        } else {
+            HeapMemory::new(&plan, &instance.system, slots)
         };
         let kept_bytes = memory.slot_bytes();
         let repeat = Box::new(move || {

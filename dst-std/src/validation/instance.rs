@@ -6,9 +6,9 @@ use std::str::FromStr;
 use serde::{Serialize, Serializer};
 
 use crate::learned::diagonal::{self, Diagonal, ROWS};
-use crate::linalg::Operator;
 use crate::linalg::householder::Householder;
 use crate::linalg::symmetric::Symmetric;
+use crate::linalg::{Operator, TwoPass};
 use crate::machine::Footprint;
 use crate::parallel::ranks;
 use crate::problems::quadratic;
@@ -96,6 +96,12 @@ impl Operator for Matrix {
         match self {
             Self::Dense(q) => q.apply(x, out, scratch),
             Self::Structured(q) => q.apply(x, out, scratch),
+        }
+    }
+    fn two_pass(&self) -> Option<&dyn TwoPass> {
+        match self {
+            Self::Dense(q) => q.two_pass(),
+            Self::Structured(q) => q.two_pass(),
         }
     }
 }

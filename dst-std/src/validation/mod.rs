@@ -4,6 +4,7 @@
 //! An [`InstanceSpec`] builds an [`Instance`] from a seed. A [`GradientRun`] differentiates its stopping time; [`truth`] does so by
 //! the adaptive solver. The command `dst validate`, the validation experiment and the benchmarks all use it.
 
+mod euler;
 mod gradient;
 mod instance;
 

@@ -258,7 +258,13 @@ fn a_full_disk_leaves_what_was_there() {
         fs::read_dir(&disk).unwrap().count(),
         fs::read(&file).unwrap(),
     );
+    // And a directory for which there was room, but not for what is in it.
+    fs::write(format!("{disk}/rest"), "all of it").unwrap();
+    let (_, refused) = fails(dst(&["illustrate", "--out", &format!("{disk}/new")]));
+    let after = fs::read_dir(&disk).unwrap().count();
     assert!(mount(&["umount", &disk]));
+    assert!(refused.contains("no space left on device"), "{refused}");
+    assert_eq!(after, 2);
     let (code, text) = fails(output);
     assert!(
         code == 1 && text.contains("no space left on device"),

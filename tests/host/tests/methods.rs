@@ -2,8 +2,9 @@
 
 use dst_core::fixed::{LinearFeedback, Quadratic as FixedQuadratic};
 use dst_core::methods::{
-    Adam, AdamUpdate, Constant, Decrease, Exponential, GradientFlow, HeavyBall, HeavyBallUpdate,
-    Nesterov, NesterovUpdate, Preconditioned, Projected, Scaled, Update, transpose_by_duals,
+    Adam, AdamUpdate, BoxUpdate, Constant, Decrease, Exponential, GradientFlow, HeavyBall,
+    HeavyBallUpdate, Nesterov, NesterovUpdate, Preconditioned, Projected, Scaled, Update,
+    transpose_by_duals,
 };
 use dst_core::system::{Derived, Pair, RateOf};
 use dst_core::{
@@ -464,6 +465,20 @@ fn a_transpose_written_out_is_that_of_dual_numbers() {
         transposes_agree::<_, 2, 2, 5>("Nesterov", &NesterovUpdate, momentum, g);
         let scaled = Scaled { schedule: Constant };
         transposes_agree::<_, 1, 1, 3>("gradient flow", &scaled, ([0.15], [1.1]), g);
+        // Free, clipped from below and from above, exactly at a bound, and without bounds.
+        for (lower, upper) in [(-9.0, 9.0), (3.0, 9.0), (-9.0, 0.2), (1.1, 1.1)] {
+            let bounds = ([lower], [upper]);
+            let both = BoxUpdate {
+                lower: &bounds.0,
+                upper: &bounds.1,
+            };
+            transposes_agree::<_, 1, 1, 3>("projected", &both, ([0.15], [1.1]), g);
+            let none = BoxUpdate {
+                lower: &[],
+                upper: &[],
+            };
+            transposes_agree::<_, 1, 1, 3>("projected, no bounds", &none, ([0.15], [1.1]), g);
+        }
         let adam = AdamUpdate {
             stability: 1e-3,
             start: 0.0,

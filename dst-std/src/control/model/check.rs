@@ -318,7 +318,7 @@ impl Model {
 fn no_gain(reason: NoGain) -> ModelError {
     ModelError::new(match reason {
         NoGain::NotStabilisable => {
-            "a and b: the inputs cannot stabilise the plant (the Riccati equation has no solution); let an input reach every unstable state"
+            "a and b: the inputs cannot stabilise the plant (the Riccati equation has no solution); let an input reach every unstable state, or bring q and r nearer to each other"
         }
         NoGain::NotWeighted => {
             "q: the cost does not see an unstable state (the Riccati equation has no stabilising solution); give it a weight"

@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::{Context, Failure};
 use crate::l2o::{
-    ASSETS, Architecture, Asset, EPSILON, Evaluation, Family, Feed, Loss, MethodScore, Penalty,
-    Recipe, Session, Trained, TrainingPlan,
+    ASSETS, Architecture, Asset, Classical, ComparedMethod, EPSILON, Evaluation, Family, Feed,
+    Loss, MethodScore, Penalty, Recipe, Session, Trained, TrainingPlan,
 };
-use crate::progress::Counter;
+use crate::progress::{Counter, Progress};
 use crate::report::Section;
 
 pub use penalty_study::{Field, Finding};
@@ -231,13 +231,61 @@ fn networks(config: &L2oConfig, context: &Context) -> Result<Vec<Trained>, Failu
 fn train(plan: TrainingPlan, context: &Context, task: &Counter) -> Result<Trained, Failure> {
     let mut session = Session::new(plan);
     while !session.is_finished() {
-        if context.interrupted() {
-            return Err(Failure::Interrupted);
-        }
-        session.step().map_err(Failure::NoAnswer)?;
-        task.advance(1);
+        step(&mut session, context, task)?;
     }
     Ok(session.best())
+}
+
+/// One training step.
+fn step(session: &mut Session, context: &Context, task: &Counter) -> Result<(), Failure> {
+    context.progress.check()?;
+    session.step().map_err(Failure::NoAnswer)?;
+    task.advance(1);
+    Ok(())
+}
+
+/// The classical methods and these networks on the problems of an evaluation.
+fn entries(
+    evaluation: &Evaluation,
+    networks: &[Trained],
+    context: &Context,
+) -> Result<Vec<MethodEntry>, Failure> {
+    let networks: Vec<(String, &Trained)> = networks
+        .iter()
+        .map(|trained| {
+            let seed = trained
+                .seed()
+                .map_or("?".to_owned(), |seed| seed.to_string());
+            let kind = MethodKind::of(trained);
+            (format!("{}, seed {seed}", kind.title()), trained)
+        })
+        .collect();
+    let classics = evaluation.classics(&context.progress)?;
+    test(evaluation, &classics, &networks, &context.progress)
+}
+
+/// Tests these methods, side by side.
+pub fn test(
+    evaluation: &Evaluation,
+    classics: &[Classical],
+    networks: &[(String, &Trained)],
+    progress: &Progress,
+) -> Result<Vec<MethodEntry>, Failure> {
+    let classics = classics.iter().map(|&method| {
+        let entry = (MethodKind::Classical, None);
+        (entry, (method.title(), ComparedMethod::Classical(method)))
+    });
+    let networks = networks.iter().map(|(name, trained)| {
+        let entry = (MethodKind::of(trained), trained.seed());
+        let method = ComparedMethod::Learned(trained.model, &trained.theta);
+        (entry, (name.clone(), method))
+    });
+    let (kinds, methods): (Vec<_>, Vec<_>) = classics.chain(networks).unzip();
+    let scores = evaluation.scores(&methods, progress)?;
+    let entries = kinds.into_iter().zip(scores);
+    Ok(entries
+        .map(|((kind, seed), score)| MethodEntry { kind, seed, score })
+        .collect())
 }
 
 fn compare(
@@ -251,45 +299,18 @@ fn compare(
         epsilon: EPSILON,
         interrupted: false,
     };
-    let methods = config.evaluations.len() * (networks.len() + 4);
-    let task = context.progress.task("testing optimisers", methods);
     for (name, evaluation) in &config.evaluations {
-        let mut entries = Vec::new();
-        for method in evaluation.classics() {
-            if context.interrupted() {
+        match entries(evaluation, networks, context) {
+            Err(Failure::Interrupted) => {
+                results.interrupted = true;
                 break;
             }
-            entries.push(MethodEntry {
-                kind: MethodKind::Classical,
-                seed: None,
-                score: evaluation.classical(method),
-            });
-            task.advance(1);
+            entries => results.tables.push(MethodTable {
+                name: name.clone(),
+                dim: evaluation.family.dim,
+                entries: entries?,
+            }),
         }
-        for trained in networks {
-            if context.interrupted() {
-                break;
-            }
-            let kind = MethodKind::of(trained);
-            let seed = trained.seed();
-            let number = seed.map_or("?".to_owned(), |seed| seed.to_string());
-            let name = format!("{}, seed {number}", kind.title());
-            entries.push(MethodEntry {
-                kind,
-                seed,
-                score: evaluation.learned(name, trained.model, &trained.theta),
-            });
-            task.advance(1);
-        }
-        if context.interrupted() {
-            results.interrupted = true;
-            break;
-        }
-        results.tables.push(MethodTable {
-            name: name.clone(),
-            dim: evaluation.family.dim,
-            entries,
-        });
     }
     if results.tables.is_empty() {
         return Err(Failure::Interrupted);

@@ -7,10 +7,12 @@
 use serde::Serialize;
 
 use super::super::common::list;
-use super::{Context, Failure, train};
+use super::{Context, Failure, step};
 use crate::l2o::{
-    Architecture, Evaluation, Family, LEVELS, Loss, MethodScore, Penalty, Recipe, TrainingPlan,
+    Architecture, ComparedMethod, Evaluation, Family, LEVELS, Loss, MethodScore, Penalty, Recipe,
+    Session, Trained, TrainingPlan,
 };
+use crate::progress::Counter;
 use crate::report::{Section, Table, Verdict};
 
 /// A kind of problems to look at.
@@ -141,34 +143,85 @@ pub(super) fn small(seed: u64) -> Vec<Field> {
     vec![field]
 }
 
-/// Trains and tests.
-pub(super) fn run(fields: &[Field], context: &Context) -> Result<Vec<Finding>, Failure> {
-    let all = |field: &Field| -> usize {
-        let steps: usize = field.plain.iter().map(|plan| plan.steps).sum();
-        steps * (1 + field.penalties.len())
+/// Steps that the training with this penalty shares with the plain one.
+fn shared(plain: &TrainingPlan, penalty: Penalty) -> usize {
+    penalty.warm_up().unwrap_or(0).min(plain.steps)
+}
+
+/// Training steps of a field.
+fn steps(field: &Field) -> usize {
+    let of_seed = |plain: &TrainingPlan| -> usize {
+        let own = |&penalty: &Penalty| plain.steps - shared(plain, penalty);
+        plain.steps + field.penalties.iter().map(own).sum::<usize>()
     };
-    let task = context
-        .progress
-        .task("searching", fields.iter().map(all).sum());
-    let mut findings = Vec::new();
-    for field in fields {
-        for &penalty in [Penalty::None].iter().chain(&field.penalties) {
-            let mut finding = Finding {
-                field: field.name.clone(),
-                penalty: penalty.name(),
-                scores: Vec::new(),
-            };
-            for &plain in &field.plain {
+    field.plain.iter().map(of_seed).sum()
+}
+
+/// The networks of one seed: without a penalty, then with each of these. A penalty that begins later goes on from the plain training,
+/// which it does not change until then.
+fn trainings(
+    plain: TrainingPlan,
+    penalties: &[Penalty],
+    context: &Context,
+    task: &Counter,
+) -> Result<Vec<Trained>, Failure> {
+    let mut session = Session::new(plain);
+    let mut penalised: Vec<Option<Session>> = penalties.iter().map(|_| None).collect();
+    loop {
+        for (&penalty, begun) in penalties.iter().zip(&mut penalised) {
+            if session.done() == shared(&plain, penalty) {
                 let mut plan = plain;
                 plan.recipe.penalty = penalty;
-                let trained = train(plan, context, &task)?;
-                let name = format!("seed {}", plan.seed);
-                let score = field
-                    .evaluation
-                    .learned(name, trained.model, &trained.theta);
-                finding.scores.push(score);
+                *begun = Some(match session.done() {
+                    0 => Session::new(plan),
+                    _ => session
+                        .checkpoint()
+                        .and_then(|bytes| Session::resume(plan, &bytes))
+                        .map_err(Failure::NoAnswer)?,
+                });
             }
-            findings.push(finding);
+        }
+        if session.is_finished() {
+            break;
+        }
+        step(&mut session, context, task)?;
+    }
+    let mut trained = vec![session.best()];
+    for mut session in penalised.into_iter().flatten() {
+        while !session.is_finished() {
+            step(&mut session, context, task)?;
+        }
+        trained.push(session.best());
+    }
+    Ok(trained)
+}
+
+/// Trains and tests.
+pub(super) fn run(fields: &[Field], context: &Context) -> Result<Vec<Finding>, Failure> {
+    let task = context
+        .progress
+        .task("searching", fields.iter().map(steps).sum());
+    let mut findings = Vec::new();
+    for field in fields {
+        let seeds = field.plain.iter();
+        let networks = seeds
+            .map(|&plain| trainings(plain, &field.penalties, context, &task))
+            .collect::<Result<Vec<_>, _>>()?;
+        for (number, penalty) in [Penalty::None].iter().chain(&field.penalties).enumerate() {
+            let of_seeds = field.plain.iter().zip(&networks);
+            let methods: Vec<_> = of_seeds
+                .map(|(plain, networks)| {
+                    let Trained { model, theta, .. } = &networks[number];
+                    let method = ComparedMethod::Learned(*model, theta);
+                    (format!("seed {}", plain.seed), method)
+                })
+                .collect();
+            let progress = context.progress.unobserved();
+            findings.push(Finding {
+                field: field.name.clone(),
+                penalty: penalty.name(),
+                scores: field.evaluation.scores(&methods, &progress)?,
+            });
         }
     }
     Ok(findings)

@@ -283,7 +283,8 @@ fn affordable(bytes: usize, state_bytes: usize, method: IntegratorName, steps: u
     if steps.saturating_mul(with_record) <= bytes {
         Slots::All
     } else {
-        Slots::Number((bytes / state_bytes).max(2))
+        let slot_bytes = method.vectors_per_slot() * state_bytes;
+        Slots::Number((bytes / slot_bytes).max(2))
     }
 }
 
