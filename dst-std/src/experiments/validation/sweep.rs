@@ -214,15 +214,16 @@ fn case(
 ) -> Result<Option<Case>, Failure> {
     // Small systems one per thread, which share the memory; large ones one after the other, each on all threads.
     let side_by_side = problem.dim <= 1000;
-    let kept_bytes = config.kept_bytes / ranks::on_this_machine();
     let share = if side_by_side {
-        kept_bytes / context.threads.max(1)
+        config.kept_bytes / ranks::on_this_machine() / context.threads.max(1)
     } else {
-        kept_bytes
+        config.kept_bytes / ranks::on_this_machine()
     };
     let state_bytes = size_of::<f64>() * instance.x0.len();
     let tolerances = (config.truth_rtol, config.usual_rtol);
-    let truth = truth(instance, epsilon, tolerances, kept_bytes / state_bytes)
+    // Its evaluations are reported, and depend on its slots: these do not depend on the ranks.
+    let slots = config.kept_bytes / state_bytes;
+    let truth = truth(instance, epsilon, tolerances, slots)
         .map_err(|error| Failure::NoAnswer(format!("the adaptive solver: {error}")))?;
     let point = |job: Job| -> Result<Option<Point>, Failure> {
         let (method, crossing, step) = job;
