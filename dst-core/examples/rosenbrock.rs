@@ -3,10 +3,10 @@
 //! Prints:
 //! ```text
 //!  1 runs: step 7.14e-4, momentum 0.9000, 2006 iterations
-//! 20 runs: step 4.44e-4, momentum 0.9887, 635 iterations
-//! 40 runs: step 7.40e-4, momentum 0.9853, 490 iterations
-//! 60 runs: step 7.22e-4, momentum 0.9878, 484 iterations
-//! 80 runs: step 6.33e-4, momentum 0.9818, 366 iterations
+//! 20 runs: step 4.43e-4, momentum 0.9887, 635 iterations
+//! 40 runs: step 4.92e-4, momentum 0.9890, 596 iterations
+//! 60 runs: step 5.68e-4, momentum 0.9883, 553 iterations
+//! 80 runs: step 7.35e-4, momentum 0.9805, 526 iterations
 //! ```
 use dst_core::descent::{Coordinate, Descent};
 use dst_core::methods::Nesterov;
