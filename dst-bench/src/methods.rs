@@ -181,10 +181,12 @@ fn gradient_flow(objective: Bowl<'_>, pull: Pull<'_>) {
 
 #[inline(never)]
 fn preconditioned(objective: Bowl<'_>, pull: Pull<'_>) {
+    let Pull {
+        theta, theta_bar, ..
+    } = pull;
     let g_bar = &mut pull.g_bar[..objective.dim()];
-    let read = pull.seed.iter().zip(pull.gradient).zip(pull.theta);
-    for (((seed, g), theta), (theta_bar, g_bar)) in
-        read.zip(pull.theta_bar.iter_mut().zip(&mut *g_bar))
+    let read = pull.seed.iter().zip(pull.gradient).zip(theta);
+    for (((seed, g), theta), (theta_bar, g_bar)) in read.zip(theta_bar.iter_mut().zip(&mut *g_bar))
     {
         *g_bar = theta * seed;
         *theta_bar += g * seed;

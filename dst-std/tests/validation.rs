@@ -189,11 +189,12 @@ fn ten_slots_are_ten_states_with_their_records_and_the_same_bits() {
             "{slots} slots"
         );
         assert!(few.rates > all.rates);
-        // No state is evaluated again only for its record.
-        let forward = optimum(few.steps, slots);
+        // Without records, every step is evaluated once more before it is pulled back.
+        let without = optimum(few.steps, slots) + few.steps;
+        let spared = if slots == 1 { 1 } else { few.steps / 2 };
         assert!(
-            few.rates <= forward + forward / 20 + 1,
-            "{slots} slots: {} evaluations, {forward} forward steps are needed",
+            few.rates + spared <= without,
+            "{slots} slots: {} evaluations, {without} without records",
             few.rates
         );
     }

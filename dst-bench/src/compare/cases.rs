@@ -52,7 +52,7 @@ impl Comparison {
                 "Gradient of a number of steps (Definition 3)",
                 "Run and gradient of `dst validate`'s problem: d variables, 10·d parameters, Euler's method, 64-bit numbers. `haar` is a \
                  dense matrix, `hh8` a product of eight reflections. JAX is given N beforehand and is compiled and warm; \
-                 equinox and dst decide online what to keep.",
+                 equinox and dst decide online what to keep. Each of the 64 slots and checkpoints holds x and Qx.",
             ),
             Self::Events => (
                 "Gradient of the continuous stopping time (Theorem 1)",
@@ -92,6 +92,7 @@ impl Comparison {
             let mut by = vec![
                 Contestant::Ours,
                 Contestant::OursIn64,
+                Contestant::OursAlone,
                 Contestant::Jax,
                 Contestant::JaxKeepsMore,
                 Contestant::Equinox,
@@ -287,6 +288,8 @@ pub enum Contestant {
     Ours,
     /// 64 checkpoint slots.
     OursIn64,
+    /// One thread.
+    OursAlone,
     /// Without a warm start.
     OursCold,
     /// Dual active set, warm.
@@ -323,6 +326,7 @@ impl Contestant {
         match self {
             Self::Ours => "**dst**",
             Self::OursIn64 => "**dst**, 64 slots",
+            Self::OursAlone => "**dst**, one thread",
             Self::OursCold => "**dst**, cold",
             Self::Daqp => "DAQP",
             Self::Piqp => "PIQP, dense",
@@ -351,7 +355,7 @@ impl Contestant {
             command
         };
         let mut command = match self {
-            Self::Ours | Self::OursIn64 | Self::OursCold => {
+            Self::Ours | Self::OursIn64 | Self::OursAlone | Self::OursCold => {
                 let mut command = Command::new(&setup.ours);
                 // What making the problem took is given back to the system, and so is not there for the gradient to hide in.
                 command.env("MALLOC_MMAP_THRESHOLD_", "131072");
@@ -364,6 +368,9 @@ impl Contestant {
                 });
                 if self == Self::OursCold {
                     command.arg("--cold");
+                }
+                if self == Self::OursAlone {
+                    command.args(["--threads", "1"]);
                 }
                 if self == Self::OursIn64 {
                     command.args(["--slots", "64"]);

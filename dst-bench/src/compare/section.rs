@@ -126,7 +126,8 @@ pub fn picture(contests: &[Contest]) -> String {
         .collect();
     let mut who: Vec<Contestant> = Vec::new();
     for line in contests.iter().flat_map(|contest| &contest.lines) {
-        if !who.contains(&line.by) {
+        // Another number of threads is in the table only.
+        if !who.contains(&line.by) && line.by != Contestant::OursAlone {
             who.push(line.by);
         }
     }

@@ -138,11 +138,29 @@ impl<S: Scalar> Slots<'_, S> {
         state: &mut [S],
         record: &mut [S],
     ) -> Result<(), StoreFault> {
+        self.save_by(|_, _| false, shape, slot, state, record)
+    }
+
+    /// The same; `copy` copies to memory, unless it returns false.
+    #[inline(always)]
+    pub(crate) fn save_by(
+        &mut self,
+        copy: impl Fn(&mut [S], &[S]) -> bool,
+        shape: Shape,
+        slot: usize,
+        state: &mut [S],
+        record: &mut [S],
+    ) -> Result<(), StoreFault> {
         match self {
             Self::Memory(memory) => {
                 let (to_state, to_record) = shape.write(memory, slot);
-                transfer(cells(to_state), cells(state));
-                transfer(cells(to_record), cells(record));
+                // Not in `copy`: see `transfer`.
+                if !copy(to_state, state) {
+                    transfer(cells(to_state), cells(state));
+                }
+                if !copy(to_record, record) {
+                    transfer(cells(to_record), cells(record));
+                }
                 Ok(())
             }
             Self::Store(store) => store.save(slot, state),

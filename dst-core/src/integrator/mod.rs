@@ -56,6 +56,14 @@ pub trait Integrator<S: Scalar>: Copy {
         scratch: &mut [S],
     ) -> bool;
 
+    /// Copies a state or a record to its slot and returns true, or leaves that to the engine. A method for long states may divide
+    /// the work among threads.
+    #[inline(always)]
+    fn keep(&self, slot: &mut [S], values: &[S]) -> bool {
+        let _ = (slot, values);
+        false
+    }
+
     /// True if [`step_in_place`](Self::step_in_place) makes a step.
     #[inline(always)]
     fn in_place(&self) -> bool {

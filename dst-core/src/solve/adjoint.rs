@@ -420,9 +420,10 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                 self.sweep.known = self.known(false);
             }
             Operation::Save(slot) => {
-                let saved = self
-                    .slots
-                    .save(self.shape, slot, self.here, self.record_here);
+                let integrator = self.problem.plan.integrator;
+                let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
+                let (here, record) = (&mut *self.here, &mut *self.record_here);
+                let saved = self.slots.save_by(copy, self.shape, slot, here, record);
                 return saved.map_err(|_| Error::Store { slot });
             }
             Operation::Pull(step) => self.pull(step, seeds)?,

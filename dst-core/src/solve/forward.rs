@@ -363,9 +363,13 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 // x_{k−1} is about to be overwritten.
                 let slot = schedule.save(marks);
                 pause = end.min(schedule.next_save().saturating_add(1));
-                if steps > in_place && slots.save(fresh.shape, slot, prev, record_prev).is_err() {
-                    *entry = slot;
-                    break Phase::BadStore;
+                if steps > in_place {
+                    let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
+                    let saved = slots.save_by(copy, fresh.shape, slot, prev, record_prev);
+                    if saved.is_err() {
+                        *entry = slot;
+                        break Phase::BadStore;
+                    }
                 }
             }
             let (mut free, mut free_record) = (prev, <&mut [S]>::default());

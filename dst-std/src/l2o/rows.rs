@@ -113,7 +113,7 @@ pub(super) struct Pass<'a, T, F> {
     pub(super) rooms: &'a mut [Room<T>],
 }
 
-/// What a pass knows of some rows and a point: at first, vectors whose entries add up to z, then what multiplies the rows.
+/// State of a pass over some rows and a point: at first, vectors whose entries add up to z, then the factors of the rows.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Room<T> {
@@ -187,8 +187,8 @@ impl<T: Real, F: Weigh<T>> WithSimd for Pass<'_, T, F> {
             }
             for (weigh, room) in weigh.iter_mut().zip(&mut *rooms) {
                 let mut z = [T::ZERO; ROWS];
-                for i in 0..ROWS {
-                    z[i] = T::sum(simd, T::vectors::<S>(&room.products[i])[0]);
+                for (z, products) in z.iter_mut().zip(&room.products) {
+                    *z = T::sum(simd, T::vectors::<S>(products)[0]);
                 }
                 room.weights = weigh.weigh(block * ROWS, z);
             }
@@ -226,6 +226,8 @@ fn cut<T: Real, S: Simd>(data: &[T], stride: usize, first: usize, len: usize) ->
 }
 
 /// Adds the products of a piece of some rows with `N` points.
+// Numbers of loops that the compiler knows: everything stays in registers.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn multiply<T: Real, S: Simd, const N: usize>(
     simd: S,
@@ -238,8 +240,8 @@ fn multiply<T: Real, S: Simd, const N: usize>(
     let mut sums = [[T::splat(simd, T::ZERO); ROWS]; N];
     for n in 0..N {
         x[n] = &T::vectors::<S>(points[n])[..len];
-        for i in 0..ROWS {
-            sums[n][i] = T::vectors::<S>(&rooms[n].products[i])[0];
+        for (sum, products) in sums[n].iter_mut().zip(&rooms[n].products) {
+            *sum = T::vectors::<S>(products)[0];
         }
     }
     for k in 0..len {
@@ -249,14 +251,16 @@ fn multiply<T: Real, S: Simd, const N: usize>(
             }
         }
     }
-    for n in 0..N {
-        for i in 0..ROWS {
-            T::vectors_mut::<S>(&mut rooms[n].products[i])[0] = sums[n][i];
+    for (room, sums) in rooms.iter_mut().zip(&sums) {
+        for (products, &sum) in room.products.iter_mut().zip(sums) {
+            T::vectors_mut::<S>(products)[0] = sum;
         }
     }
 }
 
 /// Adds a piece of some rows with their weights to `N` sums.
+// Numbers of loops that the compiler knows: everything stays in registers.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn combine<T: Real, S: Simd, const N: usize>(
     simd: S,
@@ -266,9 +270,9 @@ fn combine<T: Real, S: Simd, const N: usize>(
 ) {
     let len = rows[0].len();
     let mut factors = [[T::splat(simd, T::ZERO); ROWS]; N];
-    for n in 0..N {
-        for i in 0..ROWS {
-            factors[n][i] = T::splat(simd, rooms[n].weights[i]);
+    for (factors, room) in factors.iter_mut().zip(rooms) {
+        for (factor, &weight) in factors.iter_mut().zip(&room.weights) {
+            *factor = T::splat(simd, weight);
         }
     }
     let sums = sums.map(|sums| &mut T::vectors_mut::<S>(sums)[..len]);

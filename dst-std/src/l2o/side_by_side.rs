@@ -80,7 +80,7 @@ impl<T: Real> ComparedMethod<'_, T> {
     }
 }
 
-/// What a method remembers of its run.
+/// Memory of a method over its run.
 enum Run<T> {
     /// Moments, and the step size.
     Classical(Adam<T>, T),

@@ -200,8 +200,8 @@ mod single {
         let r = k.mul_add(-LN_2_LOW, k.mul_add(-LN_2_HIGH, x));
         // The polynomial closest to (eʳ − 1 − r)/r² on |r| ≤ ½ ln 2 in what it makes of eʳ − 1, found by Lawson's iteration: relative
         // error 1.3·10⁻⁸.
-        let p = r.mul_add(1.388_250_8e-3, 8.366_580_5e-3);
-        let p = r.mul_add(r.mul_add(p, 4.166_720_2e-2), 1.666_654_3e-1);
+        let p = r.mul_add(1.388_250_8e-3, 8.366_58e-3);
+        let p = r.mul_add(r.mul_add(p, 4.166_72e-2), 1.666_654_3e-1);
         let q = (r * r).mul_add(r.mul_add(p, 0.499_999_98), r);
         let k = shifted.to_bits().wrapping_sub(ROUND.to_bits());
         (f32::from_bits(k.wrapping_add(127) << 23), q)

@@ -15,12 +15,12 @@ pub(crate) const PIECE: usize = 3072;
 /// Parts begin at multiples of this.
 const GRAIN: usize = 32;
 
-/// The entry at which to halve so many; `None` if they are few enough.
+/// The entry at which to halve `len` entries; `None` if they are few enough.
 pub(crate) fn middle(len: usize) -> Option<usize> {
     (len > PIECE).then(|| (len / 2).next_multiple_of(GRAIN))
 }
 
-/// Parts of so many entries.
+/// Number of parts of `len` entries.
 pub(crate) fn parts(len: usize) -> usize {
     middle(len).map_or(1, |middle| parts(middle) + parts(len - middle))
 }
@@ -30,7 +30,7 @@ pub trait TwoPass: Sync {
     /// Rows and columns.
     fn len(&self) -> usize;
 
-    /// Number of moments.
+    /// Number of moments. Every entry of Qx has a term of each, so that none is finite if a moment is not.
     fn moments_len(&self) -> usize;
 
     /// moments ← those of the entries `x`, which begin at `first`, a multiple of 32.

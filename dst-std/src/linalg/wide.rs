@@ -26,6 +26,34 @@ pub(crate) fn descend(share: Share, next: &mut [f64], x: &[f64], h: f64, rate: &
     left && right
 }
 
+/// x ← x − h·rate
+pub(crate) fn descend_in_place(share: Share, x: &mut [f64], h: f64, rate: &[f64]) {
+    let Some(middle) = middle(x.len()) else {
+        for (x, &rate) in x.iter_mut().zip(rate) {
+            *x -= h * rate;
+        }
+        return;
+    };
+    let (x, rate) = (x.split_at_mut(middle), rate.split_at(middle));
+    share.join(
+        |share| descend_in_place(share, x.0, h, rate.0),
+        |share| descend_in_place(share, x.1, h, rate.1),
+    );
+}
+
+/// to ← from
+pub(crate) fn copy(share: Share, to: &mut [f64], from: &[f64]) {
+    let Some(middle) = middle(to.len()) else {
+        to.copy_from_slice(from);
+        return;
+    };
+    let (to, from) = (to.split_at_mut(middle), from.split_at(middle));
+    share.join(
+        |share| copy(share, to.0, from.0),
+        |share| copy(share, to.1, from.1),
+    );
+}
+
 /// to ← factor·from
 pub(crate) fn scale(share: Share, to: &mut [f64], factor: f64, from: &[f64]) {
     let Some(middle) = middle(to.len()) else {

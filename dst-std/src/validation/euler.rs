@@ -37,6 +37,21 @@ impl Integrator<f64> for WideEuler {
         wide::descend(Share::all(), next, at.x, self.step_size(), rate)
     }
 
+    fn keep(&self, slot: &mut [f64], values: &[f64]) -> bool {
+        // A slot without room for a record is empty.
+        let len = slot.len().min(values.len());
+        wide::copy(Share::all(), &mut slot[..len], &values[..len]);
+        true
+    }
+
+    fn in_place(&self) -> bool {
+        Integrator::<f64>::in_place(&self.0)
+    }
+
+    fn step_in_place(&self, x: &mut [f64], rate: &[f64]) {
+        wide::descend_in_place(Share::all(), x, self.step_size(), rate);
+    }
+
     fn pull<Y: System<f64> + ?Sized>(
         &self,
         system: &Y,

@@ -371,23 +371,53 @@ fn a_resumed_training_is_the_same_training() {
 #[test]
 fn long_commands_show_progress_on_a_terminal() {
     let folder = Scratch::new("bars");
-    let shown = |more: &str| {
+    // Arguments, and the words beside the bar.
+    let commands = [
+        ("validate --dim 5000 --no-truth", "making the problem"),
+        ("l2o bench --repeat 100000", "measuring"),
+        ("l2o test --problems 4000", "tuning Adam|testing"),
+        ("l2o train --out run.safetensors", "training"),
+        ("control --out figures", "control"),
+        ("control export --late 1e-5", "simulating the active set"),
+        (
+            "tune --dim 4000 --method preconditioned --out out",
+            "the problem|tuning preconditioned",
+        ),
+        (
+            "ola --data a1a --tolerance 1e-300 --max-iterations 1000000 --out runs",
+            "ola",
+        ),
+        (
+            "ola --data a1a --method adam --reg 1e-3 --tolerance 1e-300 --max-iterations 1000000000",
+            "running adam",
+        ),
+        ("reproduce --only validation --out report", "validation"),
+    ];
+    let start = |arguments: &str| {
         let program = env!("CARGO_BIN_EXE_dst");
         // `timeout` is of the same package as `kill` and `mkfifo`.
-        let command = format!("timeout -s INT 4 {program} validate --dim 5000 --no-truth {more}");
-        let output = Command::new("script")
-            .args(["-qec", &command, "/dev/null"])
-            .current_dir(&folder.0)
-            .stdin(Stdio::null())
-            .output();
-        output
-            .ok()
-            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        let command = format!("timeout -s INT 6 {program} {arguments}");
+        let mut script = Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]);
+        let script = script.current_dir(&folder.0).stdin(Stdio::null());
+        script.stdout(Stdio::piped()).spawn().ok()
     };
-    let (Some(loud), Some(quiet)) = (shown(""), shown("--quiet")) else {
+    let text = |child: Option<Child>| {
+        let output = child?.wait_with_output().ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let quiet = start(&format!("{} --quiet", commands[0].0));
+    let loud = commands.map(|(arguments, words)| (start(arguments), words));
+    let Some(quiet) = text(quiet) else {
         eprintln!("no terminal to be had: not run");
         return;
     };
-    assert!(loud.contains("making the problem"), "{loud:?}");
-    assert!(!quiet.contains("making the problem"), "{quiet:?}");
+    assert!(!quiet.contains(commands[0].1), "{quiet:?}");
+    for (child, words) in loud {
+        let shown = text(child).expect("a terminal");
+        assert!(
+            words.split('|').any(|words| shown.contains(words)),
+            "{words}: {shown:?}"
+        );
+    }
 }

@@ -76,6 +76,7 @@ pub(crate) const HOST: &[Job] = &[
     job("docs", docs::run),
     noted("dependencies", licences::run),
     noted("public API", api::run),
+    noted("oldest Rust", msrv::run),
     job("tests", host::tests),
     noted("data sets", data_sets::run),
     job("doctests", host::doctests),

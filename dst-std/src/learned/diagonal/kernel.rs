@@ -129,7 +129,7 @@ impl Part<'_> {
     }
 }
 
-/// Ends of the blocks of [`LANES`] and of [`FEW`] coordinates among so many.
+/// Ends of the blocks of [`LANES`] and of [`FEW`] coordinates among `len`.
 #[inline(always)]
 fn ends(len: usize) -> (usize, usize) {
     (len / LANES * LANES, len / FEW * FEW)
@@ -297,17 +297,17 @@ impl WithSimd for &mut Backward<'_> {
         let (large, small) = ends(len);
         for first in (0..large).step_by(LANES) {
             let w = lanes::<LANES>(self.seed, first);
-            self.block(first, part.block(self.g, first), w);
+            self.block(first, &part.block(self.g, first), w);
         }
         for first in (large..small).step_by(FEW) {
             let w = lanes::<FEW>(self.seed, first);
-            self.block(first, part.block(self.g, first), w);
+            self.block(first, &part.block(self.g, first), w);
         }
         if small < len {
             let mut room = [[0.0; FEW]; ROWS];
             let block = part.last_block(self.g, small, &mut room);
             let w = padded(self.seed, small);
-            self.block(small, block, &w);
+            self.block(small, &block, &w);
         }
     }
 }
@@ -315,11 +315,11 @@ impl WithSimd for &mut Backward<'_> {
 impl Backward<'_> {
     /// The block that begins at `first`, with its seeds.
     #[inline(always)]
-    fn block<const N: usize>(&mut self, first: usize, block: Block<'_, N>, w: &[f64; N]) {
+    fn block<const N: usize>(&mut self, first: usize, block: &Block<'_, N>, w: &[f64; N]) {
         let w = *w;
         let (tau, (j2, l)) = (self.part.tau, self.seeds);
         let Hidden { z1, z2, s } = block.network(tau);
-        let Block { theta, x, g } = block;
+        let &Block { theta, x, g } = block;
         let [a1, b1, _, _, a2, b2, _, _, v1, v2] = theta;
         let e = exponentials(&s);
         let (mut p, mut q) = ([0.0; N], [0.0; N]);
