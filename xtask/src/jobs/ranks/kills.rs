@@ -97,8 +97,8 @@ fn one(
     let _ = std::process::Command::new("kill")
         .args([name, &victim.to_string()])
         .status();
-    let output = ended(&mut job)?;
-    let (end, at_work) = (sent.elapsed(), !output);
+    let succeeded = ended(&mut job)?;
+    let (end, at_work) = (sent.elapsed(), !succeeded);
     let how = format!("{ranks} ranks, {name} after {:.3} s", moment.as_secs_f64());
     if at_work && matches!(signal, Signal::Interrupt) {
         if end > END {
@@ -127,12 +127,20 @@ fn one(
     Ok(at_work)
 }
 
+/// Time after which a starter without ranks is ended. That of Open MPI 4.1 may wait for itself when its last rank has gone.
+const LEFT_OVER: Duration = Duration::from_secs(10);
+
 /// True if the job succeeded.
 fn ended(job: &mut Child) -> Result<bool, String> {
     let start = Instant::now();
     while start.elapsed() < super::PATIENCE {
         if let Some(status) = job.try_wait().map_err(|e| e.to_string())? {
             return Ok(status.success());
+        }
+        if start.elapsed() > LEFT_OVER && !ranks_of(job).into_iter().any(is_alive) {
+            eprintln!("ranks: mpirun does not end after its ranks, and is killed");
+            job.kill().map_err(|e| e.to_string())?;
+            return job.wait().map(|_| false).map_err(|e| e.to_string());
         }
         std::thread::sleep(Duration::from_millis(5));
     }
