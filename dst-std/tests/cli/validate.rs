@@ -55,7 +55,8 @@ fn the_json_object_is_complete() {
     );
     assert_eq!(
         other["trajectory_mb"].as_f64(),
-        Some(3.0 * 20.0 * 8.0 / 1e6)
+        // x and Qx in each of the three slots.
+        Some(3.0 * 2.0 * 20.0 * 8.0 / 1e6)
     );
 }
 
