@@ -94,7 +94,6 @@ mod statement;
 mod stored;
 mod streams;
 mod tail_phase;
-mod tally;
 mod tuned;
 mod tuning;
 

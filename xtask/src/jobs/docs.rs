@@ -1,11 +1,11 @@
 //! Documentation.
 
-use crate::cargo::{Cargo, FEATURES};
+use crate::cargo::Cargo;
 
 /// Fails on broken links and other warnings of rustdoc.
 pub(crate) fn run(cargo: &Cargo) -> Result<(), String> {
     cargo.run_with(
-        &["doc", "--workspace", "--no-deps", FEATURES],
+        &["doc", "--workspace", "--no-deps", "--all-features"],
         &[("RUSTDOCFLAGS", "-D warnings")],
     )
 }

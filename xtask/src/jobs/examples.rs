@@ -6,14 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cargo::{Cargo, FEATURES, answer};
+use crate::cargo::{Cargo, answer};
 
 /// Crates with an `examples` folder.
 const PACKAGES: [&str; 2] = ["dst-core", "dst-std"];
 
 pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     // With the features of the tests: the libraries are compiled already.
-    cargo.run(&["build", "--quiet", "--workspace", FEATURES, "--examples"])?;
+    cargo.run(&[
+        "build",
+        "--quiet",
+        "--workspace",
+        "--all-features",
+        "--examples",
+    ])?;
     let programs = cargo.target_folder("debug").join("examples");
     let mut count = 0;
     for package in PACKAGES {
