@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::toolchain::installing;
+
 /// The cargo that started us, so that a toolchain chosen with `+` is kept.
 pub(crate) struct Cargo {
     program: OsString,
@@ -69,6 +71,7 @@ impl Cargo {
 
     /// Makes sure that a component of the toolchain is there; `probe` is the subcommand that needs it.
     pub(crate) fn component(&self, probe: &str, component: &str) -> Result<(), String> {
+        let _alone = installing();
         if self.answers(probe) {
             return Ok(());
         }

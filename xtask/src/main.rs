@@ -33,6 +33,9 @@ enum Command {
         /// Leave out what is built for other targets.
         #[arg(long)]
         host_only: bool,
+        /// Only what is built for other targets.
+        #[arg(long, conflicts_with = "host_only")]
+        cross_only: bool,
     },
     /// Jobs that need no other target than this machine.
     TestHost,
@@ -121,7 +124,7 @@ enum Command {
         /// One target only.
         #[arg(value_parser = fuzz::TARGETS.map(|target| target.name))]
         target: Option<String>,
-        /// Minutes of each target.
+        /// Minutes of each target; as many at a time as there are processors.
         #[arg(long, default_value_t = 1.0)]
         minutes: f64,
         /// Runs this input alone, and shows what happens.
@@ -170,10 +173,14 @@ enum Command {
 fn main() -> ExitCode {
     let cargo = Cargo::new();
     match Cli::parse().command {
-        Command::Test { host_only: true } | Command::TestHost => suite::run(&cargo, jobs::HOST),
-        Command::Test { host_only: false } => {
-            suite::run(&cargo, jobs::HOST.iter().chain(jobs::CROSS))
+        Command::Test {
+            host_only: true, ..
         }
+        | Command::TestHost => suite::run(&cargo, jobs::HOST),
+        Command::Test {
+            cross_only: true, ..
+        } => suite::run(&cargo, jobs::CROSS),
+        Command::Test { .. } => suite::both(&cargo, jobs::HOST, "--cross-only"),
         Command::TestCross {
             target,
             from_source,

@@ -1,6 +1,8 @@
 //! Runs jobs one after the other, all of them whatever happens, and tells at the end how each went.
 
-use std::process::ExitCode;
+use std::fs::{self, File};
+use std::io;
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use crate::cargo::Cargo;
@@ -15,6 +17,46 @@ pub(crate) fn run<'j>(cargo: &Cargo, jobs: impl IntoIterator<Item = &'j Job>) ->
         };
         (job.name, run)
     }))
+}
+
+/// Runs these jobs, and beside them the others, in a process of their own: much of either is work for one core. What the others print
+/// follows at the end.
+pub(crate) fn both(cargo: &Cargo, jobs: &[Job], others: &str) -> ExitCode {
+    let log = cargo.target_folder(&format!("test{others}.log"));
+    let start = || -> io::Result<Child> {
+        if let Some(folder) = log.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = File::create(&log)?;
+        Command::new(std::env::current_exe()?)
+            .args(["test", others])
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .spawn()
+    };
+    let failed = |e: io::Error| Err(format!("cargo xtask test {others}: {e}"));
+    let mut beside = match start() {
+        Ok(beside) => beside,
+        Err(e) => return exit_code(failed(e)),
+    };
+    eprintln!(
+        "beside this: cargo xtask test {others}, in {}",
+        log.display()
+    );
+    let code = run(cargo, jobs);
+    let status = beside.wait();
+    // Bytes of any program are in there.
+    let said = fs::read(&log).unwrap_or_default();
+    eprintln!(
+        "\n==> cargo xtask test {others}\n{}",
+        String::from_utf8_lossy(&said)
+    );
+    match status {
+        Ok(status) if status.success() => code,
+        Ok(_) => ExitCode::FAILURE,
+        Err(e) => exit_code(failed(e)),
+    }
 }
 
 /// The same for any work with a name; what it returns is a note in the summary.

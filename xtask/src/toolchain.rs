@@ -8,6 +8,7 @@
 //! Emulators and C compilers come from Debian packages. Whatever is installed is said first; what cannot be installed
 //! is an error with the command that would do it. Nothing is ever skipped.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -62,8 +63,16 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+/// Held by the one process that installs something, until it is dropped: `cargo xtask test` is two. Neither rustup nor apt-get waits
+/// for itself everywhere.
+pub(crate) fn installing() -> Option<File> {
+    let file = File::create(Cargo::new().target_folder("installs.lock")).ok()?;
+    file.lock().ok().map(|()| file)
+}
+
 /// Makes sure that these tools are there; installs the packages of those that are not, where that is allowed.
 pub(crate) fn ensure(tools: &[Tool]) -> Result<(), String> {
+    let _alone = installing();
     let missing: Vec<Tool> = tools.iter().copied().filter(|t| !t.is_there()).collect();
     if missing.is_empty() {
         return Ok(());
@@ -124,18 +133,15 @@ impl RustFor {
             return Ok(Self::plain(target));
         }
         // A Debian toolchain that is already there is taken before anything is downloaded.
-        if !(DEBIAN_RUSTC.is_there() && DEBIAN_SOURCE.is_there()) {
-            eprintln!("no core for {target}; trying: rustup target add {target}");
-            let added = Command::new("rustup")
-                .args(["target", "add", target])
-                .stdin(Stdio::null())
-                .status()
-                .is_ok_and(|status| status.success());
-            if added && has_target(cargo, target) {
-                return Ok(Self::plain(target));
-            }
+        if !(DEBIAN_RUSTC.is_there() && DEBIAN_SOURCE.is_there()) && rustup_adds(cargo, target) {
+            return Ok(Self::plain(target));
         }
         Self::from_source(cargo, target)
+    }
+
+    /// A way to build programs with the standard library, which only rustup has.
+    pub(crate) fn with_std(cargo: &Cargo, target: &'static str) -> Option<Self> {
+        (has_target(cargo, target) || rustup_adds(cargo, target)).then(|| Self::plain(target))
     }
 
     /// True if it is the current toolchain, with all its components.
@@ -184,6 +190,18 @@ impl RustFor {
             arguments: vec!["-Zbuild-std=core".to_owned()],
         })
     }
+}
+
+/// Lets rustup add a target; true if the current toolchain then has it.
+fn rustup_adds(cargo: &Cargo, target: &str) -> bool {
+    let _alone = installing();
+    eprintln!("no library for {target}; trying: rustup target add {target}");
+    let added = Command::new("rustup")
+        .args(["target", "add", target])
+        .stdin(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    added && has_target(cargo, target)
 }
 
 /// True if the current toolchain has `core` for this target.

@@ -6,6 +6,7 @@
 use std::process::{Command, Stdio};
 
 use crate::cargo::{Cargo, succeed};
+use crate::toolchain::installing;
 
 /// Packages to publish.
 const PACKAGES: [&str; 3] = ["dst-core", "dst-ffi", "dst-std"];
@@ -46,6 +47,7 @@ fn oldest(cargo: &Cargo) -> Result<String, String> {
 
 /// True if the toolchain is installed, or could be.
 fn is_there(version: &str) -> bool {
+    let _alone = installing();
     let rustup = |arguments: &[&str]| {
         let mut rustup = Command::new("rustup");
         rustup.args(arguments).stdout(Stdio::null());

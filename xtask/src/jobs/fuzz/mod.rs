@@ -10,6 +10,9 @@ mod session;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use self::session::{Found, Session};
@@ -83,17 +86,33 @@ pub(crate) fn run(cargo: &Cargo, name: Option<&str>, minutes: f64) -> Result<(),
         .filter(|target| name.is_none_or(|n| n == target.name));
     let targets: Vec<&Target> = chosen.collect();
     let programs = build::programs(cargo, &targets)?;
-    let mut failed = Vec::new();
-    for target in targets {
+    let one = |target: &Target| {
         let corpus = cargo.target_folder("fuzz/found").join(target.name);
-        match fuzz(cargo, target, &programs, &corpus, duration) {
+        let found = fuzz(cargo, target, &programs, &corpus, duration);
+        match &found {
             Ok(found) => println!("{:<10} {found}", target.name),
-            Err(reason) => {
-                eprintln!("{reason}");
-                failed.push(target.name);
-            }
+            Err(reason) => eprintln!("{reason}"),
         }
-    }
+        found.is_ok()
+    };
+    // A processor each: whoever has ended takes the next target.
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if !one(target) {
+                        failed
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .push(target.name);
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     match failed.is_empty() {
         true => Ok(()),
         false => Err(format!("found a fault: {}", failed.join(", "))),
