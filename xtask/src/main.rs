@@ -33,12 +33,10 @@ enum Command {
         /// Leave out what is built for other targets.
         #[arg(long)]
         host_only: bool,
-        /// Only what is built for other targets.
-        #[arg(long, conflicts_with = "host_only")]
-        cross_only: bool,
+        /// One job only, by its name in the summary.
+        #[arg(long, value_name = "JOB", conflicts_with = "host_only", value_parser = jobs::all().iter().map(|job| job.name).collect::<Vec<_>>())]
+        only: Option<String>,
     },
-    /// Jobs that need no other target than this machine.
-    TestHost,
     /// Firmware on four emulated boards: same bits as here, within its budgets.
     TestCross {
         /// One target only.
@@ -174,13 +172,15 @@ fn main() -> ExitCode {
     let cargo = Cargo::new();
     match Cli::parse().command {
         Command::Test {
-            host_only: true, ..
-        }
-        | Command::TestHost => suite::run(&cargo, jobs::HOST),
+            only: Some(name), ..
+        } => match jobs::all().into_iter().find(|job| job.name == name) {
+            Some(job) => suite::only(&cargo, job),
+            None => suite::exit_code(Err(format!("--only {name}: there is no such job"))),
+        },
         Command::Test {
-            cross_only: true, ..
-        } => suite::run(&cargo, jobs::CROSS),
-        Command::Test { .. } => suite::both(&cargo, jobs::HOST, "--cross-only"),
+            host_only: true, ..
+        } => suite::run(&cargo, &jobs::HOST.iter().collect::<Vec<_>>()),
+        Command::Test { .. } => suite::run(&cargo, &jobs::all()),
         Command::TestCross {
             target,
             from_source,
@@ -248,7 +248,9 @@ fn main() -> ExitCode {
         Command::Portable => suite::each([("portable", || jobs::portable::run(&cargo))]),
         Command::Soak { rounds } => suite::each([("soak", || jobs::soak::run(&cargo, rounds))]),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
-        Command::TestC { host_only: false } => suite::run(&cargo, jobs::C),
+        Command::TestC { host_only: false } => {
+            suite::each(jobs::C.iter().map(|job| (job.name, || job.run.on(&cargo))))
+        }
         Command::CLib { target, small, out } => {
             let scope = if small { Scope::Small } else { Scope::Full };
             suite::made(jobs::c_lib::run(&cargo, target, scope, out))

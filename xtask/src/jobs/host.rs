@@ -2,8 +2,8 @@
 
 use crate::cargo::Cargo;
 
-/// Unit tests, integration tests and examples. The kinds of targets are named because
-/// `--all-targets` would run the benchmarks too.
+/// Unit and integration tests. The kinds of targets are named because `--all-targets` would run the benchmarks too, and compile the
+/// examples, which a job of their own runs.
 pub(crate) fn tests(cargo: &Cargo) -> Result<(), String> {
     cargo.run(&[
         "test",
@@ -13,7 +13,6 @@ pub(crate) fn tests(cargo: &Cargo) -> Result<(), String> {
         "--lib",
         "--bins",
         "--tests",
-        "--examples",
     ])
 }
 

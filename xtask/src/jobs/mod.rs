@@ -1,4 +1,5 @@
-//! The jobs, in the order in which they are done: the quick ones that fail most often come first.
+//! The jobs. They begin from both ends of the list: the quick ones that fail most often stand in front, and far from each other what
+//! waits for the same lock of cargo.
 
 pub(crate) mod api;
 pub(crate) mod archives;
@@ -48,6 +49,16 @@ pub(crate) struct Job {
 pub(crate) enum Work {
     Plain(Run),
     Noted(NotedRun),
+}
+
+impl Work {
+    /// Does it.
+    pub(crate) fn on(&self, cargo: &Cargo) -> Result<String, String> {
+        match self {
+            Self::Plain(run) => run(cargo).map(|()| String::new()),
+            Self::Noted(run) => run(cargo),
+        }
+    }
 }
 
 const fn job(name: &'static str, run: Run) -> Job {
@@ -101,6 +112,11 @@ pub(crate) const CROSS: &[Job] = &[
     noted("instructions per tick", cross::counts::run),
     noted("templates", templates::run),
 ];
+
+/// All jobs of `cargo xtask test`.
+pub(crate) fn all() -> Vec<&'static Job> {
+    HOST.iter().chain(CROSS).collect()
+}
 
 /// The C library: on this machine, then as firmware.
 pub(crate) const C: &[Job] = &[job("C library", c::run), job("C firmware", c_firmware::run)];
