@@ -187,10 +187,14 @@ fn refuse(error: &clap::Error) -> ExitCode {
         return ExitCode::from(2);
     }
     // Help and version come this way too, with code 0; a closed output is no reason to panic.
+    let code = error.exit_code();
     if ranks::is_first() {
         let _ = error.print();
+    } else if code != 0 {
+        // The end of any rank is that of the job.
+        std::thread::sleep(SILENCE);
     }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    ExitCode::from(u8::try_from(code).unwrap_or(2))
 }
 
 fn complain(message: &dyn fmt::Display) {

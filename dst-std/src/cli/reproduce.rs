@@ -185,9 +185,12 @@ fn carry_out(
             }
             Err(experiments::Failure::Interrupted) => break,
             Err(experiments::Failure::NoAnswer(reason)) => {
-                context
-                    .progress
-                    .suspend(|| complain(&format_args!("{name}: {reason}")));
+                // The job goes on: the other ranks have nothing to add.
+                if ranks::is_first() {
+                    context
+                        .progress
+                        .suspend(|| complain(&format_args!("{name}: {reason}")));
+                }
                 page.failure(name, title, &reason);
                 outcome.error = Some(reason);
             }
