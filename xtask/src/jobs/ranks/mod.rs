@@ -2,15 +2,17 @@
 //!
 //! The program is built with the feature `mpi` and without it. What it writes and prints is compared byte by byte: a training on 1 to 4
 //! ranks with 1 and 2 threads each; the commands that divide instances; a training whose ranks are killed at random moments and that
-//! goes on with another number of ranks; and, where namespaces may be made, ranks on two hosts.
+//! goes on with another number of ranks; jobs that are interrupted; and, where namespaces may be made, ranks on two hosts.
 
 mod commands;
 mod hosts;
+mod interrupts;
 mod kills;
+mod processes;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::cargo::{Cargo, answer};
@@ -41,7 +43,7 @@ const SHAPES: [[usize; 2]; 8] = [
 /// A training in which everything has a part: several segments, a penalty after some steps, validations, more ranks than divide the
 /// batch.
 const TRAINING: &str = "l2o train --dim 12 --samples 16 --batch 5 --segments 2 --segment-steps 6 --validate-every 3 \
-     --loss log --penalty guarded --warm-up 3 --checkpoint-every 0 --quiet";
+     --loss log --penalty guarded --warm-up 3 --quiet";
 
 /// Its steps.
 const STEPS: &str = "--steps 8";
@@ -63,13 +65,16 @@ pub(crate) fn run(cargo: &Cargo, rounds: u32) -> Result<String, String> {
         folder,
     };
     refusal(&bed)?;
+    other_data(&bed)?;
     let reference = bed.training(&Job::Without(1), "reference")?;
     let compared = shapes(&bed, &reference)?;
     let commands = commands::run(&bed)?;
-    let killed = kills::run(&bed, rounds)?;
+    let long = kills::reference(&bed)?;
+    let interrupted = interrupts::run(&bed, &long)?;
+    let killed = kills::run(&bed, &long, rounds)?;
     let hosts = hosts::run(&bed, &reference)?;
     Ok(format!(
-        "{compared} trainings and {commands} commands with the same bits, {killed}, two hosts: {hosts}"
+        "{compared} trainings and {commands} commands with the same bits, {killed}, {interrupted} interrupted, two hosts: {hosts}"
     ))
 }
 
@@ -94,8 +99,10 @@ fn build(cargo: &Cargo, features: &[&str], name: &str) -> Result<PathBuf, String
 /// Lints of what only the feature compiles.
 fn lint(cargo: &Cargo) -> Result<(), String> {
     cargo.component("clippy", "clippy")?;
+    // As it is built: the generator of its bindings is compiled once.
     cargo.run(&[
         "clippy",
+        "--release",
         "--package",
         "dst-mpi",
         "--features",
@@ -131,15 +138,21 @@ impl Job {
     }
 }
 
-/// A command of `mpirun` with this many ranks on this machine; the program and its arguments follow.
-fn mpirun(ranks: usize) -> Command {
+/// `mpirun` on this machine; ranks, programs and their arguments follow.
+fn starter() -> Command {
     let mut command = Command::new("mpirun");
     command
         .args(["--allow-run-as-root", "--oversubscribe"])
-        .args(["-n", &ranks.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
+    command
+}
+
+/// A command of `mpirun` with this many ranks on this machine; the program and its arguments follow.
+fn mpirun(ranks: usize) -> Command {
+    let mut command = starter();
+    command.args(["-n", &ranks.to_string()]);
     command
 }
 
@@ -268,14 +281,47 @@ fn refusal(bed: &Bed) -> Result<(), String> {
     }
 }
 
+/// Two ranks with other data of the same name are refused: their results would be those of neither.
+fn other_data(bed: &Bed) -> Result<(), String> {
+    let place = bed.place("data")?;
+    let folders = ["0.5", "0.25"].map(|value| (place.join(value), value));
+    for (folder, value) in &folders {
+        fs::create_dir(folder)
+            .and_then(|()| fs::write(folder.join("own"), format!("+1 1:1 2:{value}\n-1 1:1\n")))
+            .map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
+    let of_one = |folder: &Path, command: &mut Command| {
+        let data = format!("DST_DATA={}", folder.display());
+        let line = "tune --problem logistic --data own --method gd --starts 2 --held-out 2 --quiet";
+        command.args(["-n", "1", "env", &data]).arg(&bed.with);
+        command.args(line.split(' ')).arg("--out").arg(&place);
+    };
+    let mut command = starter();
+    of_one(&folders[0].0, &mut command);
+    of_one(&folders[1].0, command.arg(":"));
+    let output = wait(&mut command)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    match (
+        output.status.success(),
+        said.contains("the data set 'own' differs"),
+    ) {
+        (false, true) => Ok(()),
+        _ => Err(format!("2 ranks with other data: {}", words(&output))),
+    }
+}
+
 /// Runs to the end, but not longer than [`PATIENCE`].
 fn wait(command: &mut Command) -> Result<Output, String> {
-    let line = format!("{command:?}");
-    let failed = |e: std::io::Error| format!("{line}: {e}");
-    let mut child = command.spawn().map_err(|e| {
+    let child = command.spawn().map_err(|e| {
         let program = command.get_program().display();
         format!("{program} does not start: {e}")
     })?;
+    finished(child, PATIENCE).map_err(|e| format!("{command:?}: {e}"))
+}
+
+/// Waits for the end of a process, which is killed after this time.
+fn finished(mut child: Child, patience: Duration) -> Result<Output, String> {
+    let failed = |e: std::io::Error| e.to_string();
     // Read while it runs: a full pipe would stop it.
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     let reading = |pipe: Option<Box<dyn std::io::Read + Send>>| {
@@ -294,11 +340,10 @@ fn wait(command: &mut Command) -> Result<Output, String> {
         if let Some(status) = child.try_wait().map_err(failed)? {
             break status;
         }
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > patience {
             child.kill().map_err(failed)?;
             let _ = child.wait();
-            let seconds = PATIENCE.as_secs();
-            return Err(format!("{line}: no end after {seconds} s"));
+            return Err(format!("no end after {} s", patience.as_secs()));
         }
         std::thread::sleep(Duration::from_millis(5));
     };
