@@ -33,7 +33,7 @@ fn line(resume: bool) -> String {
     format!("{TRAINING} {LONG} --out OUT/net.safetensors{resume}")
 }
 
-/// Files of the training that nobody kills.
+/// Files of the training without a kill.
 pub(super) fn reference(bed: &Bed) -> Result<Files, String> {
     let place = bed.place("whole")?;
     bed.done(&Job::Without(2), &line(false), &place)?;

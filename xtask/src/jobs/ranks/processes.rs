@@ -10,9 +10,9 @@ use super::{Bed, finished};
 /// Time in which a job has ended after one of its processes was killed.
 const KILLED: Duration = Duration::from_secs(20);
 
-/// Time after which a starter whose ranks have ended is killed. Open MPI 4.1.4 with PMIx 4.2.2 waits for itself after one of about ten
-/// killed ranks, also those of a program in C that does nothing: in `PMIx_server_finalize`, where a lock in memory that was freed before
-/// is never released.
+/// Time after which a starter whose ranks have ended is killed. Open MPI 4.1.4 with PMIx 4.2.2 waits for itself after some killed ranks
+/// (5 of 124), also those of a program in C that only waits at barriers: in `PMIx_server_finalize`, for a lock in memory that is freed
+/// already.
 const STUCK: Duration = Duration::from_secs(10);
 
 /// The ranks that write to this folder, whoever started them.
