@@ -26,7 +26,7 @@
 //! | [`qp`] | families of quadratic programs: solvers measured, certificates, what is printed of them |
 //! | [`adam`], [`search`] | optimisers with and without a gradient: Adam, separable CMA-ES |
 //! | `experiments`, `report` | configurations and claims; plots, tables and the page (feature `cli`) |
-//! | [`random`], [`parallel`] | counter-based random numbers; the number of threads, and work divided among them |
+//! | [`random`], [`parallel`] | counter-based random numbers; the number of threads, and work divided among them and among ranks |
 //! | [`progress`] | one way to watch and to cancel long work |
 //! | [`files`], [`mod@format`], [`machine`] | files written whole or not at all; numbers as text; memory and facts of the machine |
 //!
@@ -34,7 +34,7 @@
 //! instruction sets too with [`Arithmetic::Portable`](linalg::Arithmetic).
 //!
 //! The default feature `cli` adds the program, `experiments` and `report`. With `default-features = false` the crate is a library
-//! without clap, indicatif and ctrlc.
+//! without clap, indicatif and ctrlc. The feature `mpi` divides the instances of the program among the ranks of an MPI job.
 
 pub mod adam;
 #[cfg(feature = "cli")]

@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
-/// Bytes that can still be allocated without swapping, within the limits of control groups and of the process; `None` where the system
-/// does not tell.
+use crate::parallel::ranks;
+
+/// Bytes that this rank can still allocate without swapping, within the limits of control groups and of the process; `None` where the
+/// system does not tell.
 pub(crate) fn available_memory() -> Option<u64> {
     let free = kilobytes("/proc/meminfo", "MemAvailable:");
     let limits = [free, address_space()];
-    limits.into_iter().flatten().chain(groups()).min()
+    let free = limits.into_iter().flatten().chain(groups()).min()?;
+    // The ranks of a job on one machine take the same amounts at the same time.
+    Some(free / ranks::on_this_machine() as u64)
 }
 
 /// The rest of the address space of this process, if it is limited.

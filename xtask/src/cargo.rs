@@ -157,6 +157,10 @@ impl Cargo {
     }
 }
 
+/// Every feature of the workspace but `mpi`: what is compiled with it needs an MPI library. The defaults come on their own.
+pub(crate) const FEATURES: &str =
+    "--features=dst-core/std,dst-core/nalgebra,dst-core/defmt,dst-core/heapless";
+
 /// Asks cargo to tell [`compile`] what it compiled.
 pub(crate) const MESSAGES: &str = "--message-format=json-render-diagnostics";
 
@@ -219,4 +223,33 @@ pub(crate) fn answer(command: &mut Command) -> Result<String, String> {
     // The first lines say what went wrong; a sanitiser can go on for thousands.
     let errors = errors.lines().take(60).collect::<Vec<_>>().join("\n");
     Err(format!("{command:?}: {}\n{text}{errors}", output.status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cargo, FEATURES};
+
+    /// A new feature is tested, too: `FEATURES` has all that are neither defaults nor `mpi`.
+    #[test]
+    fn no_feature_is_left_out() {
+        let mut found = Vec::new();
+        for package in ["dst-core", "dst-core/ffi", "dst-std", "dst-std/mpi"] {
+            let file = Cargo::new().root().join(package).join("Cargo.toml");
+            let manifest: toml::Table = std::fs::read_to_string(file).unwrap().parse().unwrap();
+            let features = manifest["features"].as_table().unwrap();
+            let defaults = features["default"].as_array().unwrap();
+            let other = features.keys().filter(|name| {
+                let default = defaults.iter().any(|d| d.as_str() == Some(name.as_str()));
+                !default && *name != "default" && *name != "mpi"
+            });
+            found.extend(other.map(|name| format!("{package}/{name}")));
+        }
+        let mut listed: Vec<&str> = FEATURES
+            .trim_start_matches("--features=")
+            .split(',')
+            .collect();
+        listed.sort_unstable();
+        found.sort();
+        assert_eq!(found, listed);
+    }
 }

@@ -102,11 +102,14 @@ enum Command {
         #[arg(long, conflicts_with = "against")]
         write: bool,
     },
-    /// Growth of cost with dimension, steps, slots and threads; writes dst-bench/RESULTS.md and growth.svg.
+    /// Growth of cost with dimension, steps, slots, threads and ranks; writes dst-bench/RESULTS.md and growth.svg.
     Growth {
         /// Stops a decade earlier; the results go to the target folder.
         #[arg(long)]
         quick: bool,
+        /// One part only.
+        #[arg(long, value_parser = ["ranks"])]
+        only: Option<String>,
     },
     /// A new user's first minutes: a fresh clone, an empty cargo home, the two commands of the README, timed.
     CleanClone {
@@ -141,6 +144,14 @@ enum Command {
         /// Kills.
         #[arg(long, default_value_t = 200)]
         rounds: u32,
+    },
+    /// `dst` over the ranks of an MPI job: the same bits on 1 to 4 ranks, on two hosts, and after killed ranks.
+    ///
+    /// Installs Open MPI and the library of clang if they are missing.
+    TestMpi {
+        /// Kills.
+        #[arg(long, default_value_t = jobs::ranks::KILLS)]
+        kills: u32,
     },
     /// The C library: header, programs under sanitisers and valgrind, then as firmware under QEMU.
     TestC {
@@ -235,7 +246,9 @@ fn main() -> ExitCode {
         Command::Bench { against, write } => {
             suite::exit_code(jobs::bench::run(&cargo, against.as_deref(), write))
         }
-        Command::Growth { quick } => suite::exit_code(jobs::growth::run(&cargo, quick)),
+        Command::Growth { quick, only } => {
+            suite::exit_code(jobs::growth::run(&cargo, quick, only.is_some()))
+        }
         Command::CleanClone { first } => jobs::clean_clone::run(&cargo, first),
         Command::Fuzz {
             target: Some(target),
@@ -247,6 +260,7 @@ fn main() -> ExitCode {
         } => suite::exit_code(fuzz::run(&cargo, target.as_deref(), minutes)),
         Command::Portable => suite::each([("portable", || jobs::portable::run(&cargo))]),
         Command::Soak { rounds } => suite::each([("soak", || jobs::soak::run(&cargo, rounds))]),
+        Command::TestMpi { kills } => suite::each([("ranks", || jobs::ranks::run(&cargo, kills))]),
         Command::TestC { host_only: true } => suite::alone(&cargo, jobs::c::run),
         Command::TestC { host_only: false } => {
             suite::each(jobs::C.iter().map(|job| (job.name, || job.run.on(&cargo))))

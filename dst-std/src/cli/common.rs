@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use super::CommandError;
 use super::arguments::{seed, thread_count};
 use super::terminal::{self, Terminal};
-use crate::parallel;
+use crate::parallel::{self, ranks};
 use crate::progress::Progress;
 
 /// The number of threads.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub(super) struct Parallel {
-    /// Threads; all cores if not given. Results do not depend on it.
+    /// Threads; all cores if not given, shared by the ranks of an MPI job on this machine. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = thread_count, allow_hyphen_values = true)]
     threads: Option<usize>,
 }
@@ -69,7 +69,7 @@ pub(super) struct General {
 impl Speech {
     /// Returns progress bars on standard error, apart from a JSON object on standard output; none if `quiet`.
     pub(super) fn progress(self) -> Progress {
-        match self.quiet {
+        match self.quiet || !ranks::is_first() {
             true => Progress::hidden(),
             false => Progress::watched(Terminal::new()),
         }

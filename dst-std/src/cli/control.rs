@@ -116,7 +116,7 @@ fn tick_count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// The most ticks of a run; all ticks of a certificate are kept until they are counted.
+/// The most ticks of a run; of a certificate the error of every tick is kept until all are counted.
 const MOST_TICKS: usize = 2000;
 
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {

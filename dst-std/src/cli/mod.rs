@@ -22,12 +22,14 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
 use crate::experiments;
 use crate::linalg::Arithmetic;
+use crate::parallel::ranks;
 
 /// Differentiate how long an iterative algorithm runs until it stops.
 #[derive(Parser)]
@@ -39,6 +41,9 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// Time that the other ranks of an MPI job leave to the first for a message.
+const SILENCE: Duration = Duration::from_secs(2);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -110,6 +115,21 @@ pub fn main() -> ExitCode {
 
 /// Runs the program with these arguments, the first being its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // Before anything is printed: the ranks of an MPI job speak with one voice.
+    if let Err(sentence) = ranks::join() {
+        if ranks::is_to_speak() {
+            complain(&sentence);
+        }
+        return ExitCode::from(2);
+    }
+    let code = run_on_rank(arguments);
+    if code == ExitCode::SUCCESS {
+        ranks::finish();
+    }
+    code
+}
+
+fn run_on_rank(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
@@ -122,6 +142,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if cli.portable && Arithmetic::Portable.choose().is_err() {
         complain(&"--portable must be chosen before the first computation of the process");
         return ExitCode::from(2);
+    }
+    if let Err(sentence) = ranks::agree() {
+        complain(&sentence);
+        return ExitCode::FAILURE;
     }
     let result = match cli.command {
         Command::Checkpoints(args) => checkpoints::run(&args),
@@ -163,12 +187,23 @@ fn refuse(error: &clap::Error) -> ExitCode {
         return ExitCode::from(2);
     }
     // Help and version come this way too, with code 0; a closed output is no reason to panic.
-    let _ = error.print();
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    let code = error.exit_code();
+    if ranks::is_first() {
+        let _ = error.print();
+    } else if code != 0 {
+        // The end of any rank is that of the job.
+        std::thread::sleep(SILENCE);
+    }
+    ExitCode::from(u8::try_from(code).unwrap_or(2))
 }
 
 fn complain(message: &dyn fmt::Display) {
-    let message = message.to_string();
+    let mut message = message.to_string();
+    if !ranks::is_first() {
+        // What all ranks have to say the first one says, and the job ends with it. Only what concerns this rank alone is said here.
+        std::thread::sleep(SILENCE);
+        message = format!("rank {}: {message}", ranks::number());
+    }
     // If standard error is closed as well, only the exit code is left.
     let _ = writeln!(
         std::io::stderr(),

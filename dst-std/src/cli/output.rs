@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::CommandError;
 use super::printable::{Form, Printable};
+use crate::parallel::ranks;
 use crate::report::Claim;
 
 /// Prints a result as one JSON object or as text.
@@ -15,6 +16,9 @@ pub(super) fn print<T: Serialize>(
     value: &T,
     human: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), CommandError> {
+    if !ranks::is_first() {
+        return Ok(());
+    }
     let mut out = Printable {
         to: io::BufWriter::new(io::stdout().lock()),
         form: if json { Form::Json } else { Form::Lines },

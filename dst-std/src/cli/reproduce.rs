@@ -18,7 +18,7 @@ use super::{CommandError, complain, output, printable, terminal};
 use crate::experiments::{self, ALL, Context, Experiment};
 use crate::files::is_stream;
 use crate::machine;
-use crate::parallel;
+use crate::parallel::{self, ranks};
 use crate::report::{Claim, OutDir, Page, Section, Stage, Verdict};
 
 /// Run the experiments of the paper and write a page with a verdict on every claim.
@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
         .filter(|e| args.only.is_empty() || args.only.iter().any(|name| name == e.name))
         .copied()
         .collect();
-    let lines = !json && !quiet;
+    let lines = !json && !quiet && ranks::is_first();
     let summary = parallel::with(context.threads, || {
         carry_out(&chosen, &context, &out, |line| {
             if lines {
@@ -185,9 +185,12 @@ fn carry_out(
             }
             Err(experiments::Failure::Interrupted) => break,
             Err(experiments::Failure::NoAnswer(reason)) => {
-                context
-                    .progress
-                    .suspend(|| complain(&format_args!("{name}: {reason}")));
+                // The job goes on: the other ranks have nothing to add.
+                if ranks::is_first() {
+                    context
+                        .progress
+                        .suspend(|| complain(&format_args!("{name}: {reason}")));
+                }
                 page.failure(name, title, &reason);
                 outcome.error = Some(reason);
             }

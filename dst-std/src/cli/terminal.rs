@@ -4,6 +4,8 @@
 //! minute instead. The first Ctrl-C (or request to terminate) raises the flag of the process, so that finished results are kept. What
 //! has not ended 1.2 seconds later is ended, wherever it is; no file is half-written, since files are renamed when they are
 //! whole. The second signal ends the program at once. A terminal that takes no output and a pipe without a reader delay no end.
+//!
+//! In an MPI job the first rank does this, and its end is that of the job; the others wait for it without a word.
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
@@ -15,6 +17,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::printable::printable;
 use crate::files;
+use crate::parallel::ranks;
 use crate::progress::{Interrupt, Observer, TaskState};
 
 /// Time after which a task gets a bar.
@@ -25,6 +28,9 @@ const PERIOD: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(250);
 /// Time between the first signal and the end of the process.
 const GRACE: Duration = Duration::from_millis(1200);
+/// The same in an MPI job: Open MPI passes a signal on after a second, and kills a second later. The first rank ends first: it has
+/// files to write.
+const GRACE_OF_RANKS: [Duration; 2] = [Duration::from_millis(350), Duration::from_millis(450)];
 /// Longest time of the last words: the terminal may be stopped.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Longest time of the last act. It takes milliseconds, unless the disk is slow.
@@ -225,12 +231,21 @@ pub(super) fn interrupt() -> Result<Interrupt, String> {
         let flag = Interrupt::never();
         let seen = flag.clone();
         let handler = move || {
+            if !ranks::is_first() {
+                thread::sleep(GRACE_OF_RANKS[1]);
+                end(None);
+            }
+            // Before the flag: no work that it cuts short is sent.
+            ranks::go_on_alone();
             if seen.raise() {
                 end(None);
             }
             // First: the terminal may be slow, or gone, which is often the reason for the signal.
             let watch = thread::Builder::new().spawn(|| {
-                thread::sleep(GRACE);
+                thread::sleep(match ranks::count() {
+                    1 => GRACE,
+                    _ => GRACE_OF_RANKS[0],
+                });
                 end(Some("interrupted"));
             });
             if watch.is_err() {

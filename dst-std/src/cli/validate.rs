@@ -16,7 +16,7 @@ use crate::files::{try_to_write, write_file};
 use crate::format::short;
 use crate::machine;
 use crate::ode::OdeError;
-use crate::parallel;
+use crate::parallel::{self, ranks};
 use crate::progress::Progress;
 use crate::validation::{
     Answer, Basis, GradientRun, InstanceSpec, IntegratorName, Slots, TRUTH_RTOL, USUAL_RTOL, norm,
@@ -205,7 +205,8 @@ fn compute(args: &Args, threads: usize, progress: &Progress) -> Result<(Report, 
     let answer = (prepared.repeat)()?;
     let once = started.elapsed().as_secs_f64();
     drop(first);
-    let repetitions = ((1.0 / once) as usize).clamp(3, 51);
+    // The ranks of an MPI job do the same work: what depends on their times and memories is decided by the first.
+    let repetitions = ranks::from_first(|| ((1.0 / once) as usize).clamp(3, 51));
     let task = progress.task("repeating the gradient", repetitions);
     let mut seconds = Vec::with_capacity(repetitions);
     for _ in 0..repetitions {
@@ -223,7 +224,8 @@ fn compute(args: &Args, threads: usize, progress: &Progress) -> Result<(Report, 
         None
     } else {
         let _solving = progress.phase("the adaptive solver");
-        let slots = slots_of_truth(args.slots, args.dim, machine::available_memory());
+        let free = ranks::from_first(machine::available_memory);
+        let slots = slots_of_truth(args.slots, args.dim, free);
         let solved = truth(&instance, args.eps, (rtol, USUAL_RTOL), slots);
         Some(solved.map_err(|error| match error {
             OdeError::NotReached { steps, .. } => format!(

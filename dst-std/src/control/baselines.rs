@@ -6,7 +6,6 @@
 
 use dst_core::Scalar;
 use dst_core::qp::{Phase, Solver};
-use rayon::prelude::*;
 
 use super::knobset::Knobset;
 use super::pool::Pool;
@@ -14,6 +13,7 @@ use super::program::Program;
 use super::score::{Score, iterations};
 use super::tuned::Tuned;
 use crate::format::short;
+use crate::parallel::instances;
 
 /// R = ρ·base and α, the same at every iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +95,7 @@ impl<'a> Baselines<'a> {
     /// Iterations of every tick with a rule that changes ρ.
     pub fn balanced(&self, base: &[f64], rule: &Balancing, pool: &Pool<f32>) -> Vec<u32> {
         let each = |i: usize| self.balanced_one(base, rule, pool, i);
-        (0..pool.len()).into_par_iter().map(each).collect()
+        instances(pool.len(), each)
     }
 
     fn balanced_one(&self, base: &[f64], rule: &Balancing, pool: &Pool<f32>, i: usize) -> u32 {

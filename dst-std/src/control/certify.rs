@@ -11,8 +11,9 @@ use serde::Serialize;
 use super::calibrate::Bench;
 use super::device::Device;
 use super::exact::full_capacity;
-use super::simulate::{RunResult, Runs, TickResult, TickStatistics, warm_loops};
+use super::simulate::{RunResult, Runs, TickResult, TickStatistics, each_loop, portion};
 use super::streams::Stream;
+use super::tally::Tally;
 use crate::Failure;
 use crate::family::certificate::{bound, runs_needed};
 use crate::machine::Footprint;
@@ -114,15 +115,26 @@ fn senseless() -> Failure {
     )
 }
 
-/// The memory of a certificate: all ticks are kept until they are counted.
+/// The memory of a certificate: the errors of all ticks, and the runs that are simulated at once.
 fn footprint(runs: usize, ticks: usize) -> Footprint {
-    // The ticks, and their counts to be sorted.
-    let tick = size_of::<TickResult>() + 4 * size_of::<f64>();
-    Footprint::of("a certificate").with(
-        format!("{runs} runs of {ticks} ticks"),
-        [runs as f64, ticks as f64, tick as f64],
-        "raise --late, or lower --confidence or --ticks",
-    )
+    const REMEDY: &str = "raise --late, or lower --confidence or --ticks";
+    let at_once = runs.min(2 * portion());
+    Footprint::of("a certificate")
+        .with(
+            format!("{runs} runs of {ticks} ticks"),
+            [runs as f64, ticks as f64, Tally::PER_TICK as f64],
+            REMEDY,
+        )
+        .with(
+            format!("{at_once} runs at once"),
+            [
+                at_once as f64,
+                ticks as f64,
+                // On its way from another rank a tick is there twice.
+                2.0 * size_of::<TickResult>() as f64,
+            ],
+            REMEDY,
+        )
 }
 
 impl Requirement {
@@ -135,6 +147,68 @@ impl Requirement {
         };
         let footprint = footprint(runs, ticks);
         footprint.check().map_err(Failure::NoAnswer)
+    }
+}
+
+/// Counts over the runs of an attempt, which are not kept.
+struct Seen {
+    /// Ticks of a whole run.
+    ticks: usize,
+    /// Runs so far.
+    runs: u64,
+    late_runs: usize,
+    first_late: Option<u64>,
+    infeasible_runs: usize,
+    infeasible_ticks: usize,
+    inaccurate_runs: usize,
+    /// Runs whose first tick has no solution, and the first of them.
+    infeasible_starts: (usize, Option<u64>),
+    /// Ticks in which rows of a kind were softened, for every kind.
+    softened: Vec<usize>,
+    tally: Tally,
+}
+
+impl Seen {
+    fn new(runs: usize, ticks: usize, kinds: usize) -> Self {
+        Self {
+            ticks,
+            runs: 0,
+            late_runs: 0,
+            first_late: None,
+            infeasible_runs: 0,
+            infeasible_ticks: 0,
+            inaccurate_runs: 0,
+            infeasible_starts: (0, None),
+            softened: vec![0; kinds],
+            tally: Tally::for_ticks(runs * ticks),
+        }
+    }
+
+    /// Adds the next run.
+    fn add(&mut self, run: &RunResult, accuracy: f64) {
+        let number = self.runs;
+        self.runs += 1;
+        let is_infeasible = |t: &TickResult| t.outcome.status == Status::Infeasible || !t.solvable;
+        let mut unsolved = run.iter().filter(|t| !t.is_solved()).peekable();
+        let first_is_infeasible = unsolved.peek().is_some_and(|t| is_infeasible(t));
+        if run.len() < self.ticks || unsolved.peek().is_some() {
+            self.late_runs += 1;
+            self.first_late.get_or_insert(number);
+            self.infeasible_runs += usize::from(first_is_infeasible);
+        }
+        self.infeasible_ticks += unsolved.filter(|t| is_infeasible(t)).count();
+        let inaccurate = run.iter().any(|t| f64::from(t.error) > accuracy);
+        self.inaccurate_runs += usize::from(inaccurate);
+        if run.first().is_some_and(|t| !t.solvable) {
+            self.infeasible_starts.0 += 1;
+            self.infeasible_starts.1.get_or_insert(number);
+        }
+        for tick in run {
+            for (kind, count) in self.softened.iter_mut().enumerate() {
+                *count += usize::from(tick.softened & (1 << kind.min(63)) != 0);
+            }
+            self.tally.add(tick);
+        }
     }
 }
 
@@ -217,46 +291,27 @@ impl Bench<'_> {
         footprint(runs, self.ticks)
             .check()
             .map_err(Failure::NoAnswer)?;
-        let results = warm_loops(self.scenario, device, plan, &task, self.progress)?;
-        let is_late =
-            |run: &RunResult| run.len() < self.ticks || run.iter().any(|t| !t.is_solved());
-        let is_infeasible = |t: &TickResult| t.outcome.status == Status::Infeasible || !t.solvable;
-        let infeasible = |run: &RunResult| {
-            let mut unsolved = run.iter().filter(|t| !t.is_solved());
-            unsolved.next().is_some_and(is_infeasible)
-        };
-        let inaccurate = |run: &&RunResult| run.iter().any(|t| f64::from(t.error) > accuracy);
-        let begins = |run: &RunResult| run.first().is_some_and(|t| !t.solvable);
-        let first = |test: &dyn Fn(&RunResult) -> bool| {
-            results.iter().position(test).map(|number| number as u64)
-        };
-        let ticks = results.iter().map(Vec::len).sum::<usize>().max(1);
-        let softened = (0..self.scenario.active.kinds).map(|kind| {
-            let bit = 1 << kind.min(63);
-            let all = results.iter().flatten();
-            all.filter(|t| t.softened & bit != 0).count() as f64 / ticks as f64
-        });
+        let mut seen = Seen::new(runs, self.ticks, self.scenario.active.kinds);
+        let both = (&task, self.progress);
+        each_loop(self.scenario, device, plan, both, |run| {
+            seen.add(&run, accuracy);
+        })?;
+        let ticks = seen.tally.ticks().max(1) as f64;
+        let softened = seen.softened.iter().map(|&count| count as f64 / ticks);
         Ok(Certificate {
             budget,
             attempt,
             runs,
-            late_runs: results.iter().filter(|r| is_late(r)).count(),
-            infeasible_runs: results
-                .iter()
-                .filter(|r| is_late(r) && infeasible(r))
-                .count(),
-            infeasible_ticks: results
-                .iter()
-                .flatten()
-                .filter(|t| !t.is_solved() && is_infeasible(t))
-                .count(),
-            inaccurate_runs: results.iter().filter(inaccurate).count(),
+            late_runs: seen.late_runs,
+            infeasible_runs: seen.infeasible_runs,
+            infeasible_ticks: seen.infeasible_ticks,
+            inaccurate_runs: seen.inaccurate_runs,
             bound: 1.0,
             confidence: 0.0,
-            statistics: TickStatistics::of(results.iter().flatten()),
-            first_late: first(&is_late),
+            first_late: seen.first_late,
             softened: softened.collect(),
-            infeasible_starts: (results.iter().filter(|r| begins(r)).count(), first(&begins)),
+            infeasible_starts: seen.infeasible_starts,
+            statistics: seen.tally.statistics(),
             stream,
         })
     }

@@ -1,10 +1,10 @@
 //! Closed loops: a controller and its plant, in the precision of the device, warm-started from tick to tick.
 
 use dst_core::mpc::{AdmmController, AdmmTick};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::plants::{Plant, Sine};
+use crate::parallel::{instances, piece};
 use crate::random::bits;
 
 /// Seconds per tick; both plants have the same.
@@ -20,6 +20,12 @@ pub struct LoopTrace {
     /// Iterations of every tick; one above the cap if it was not solved.
     pub iterations: Vec<u32>,
 }
+
+piece!(LoopTrace {
+    position,
+    input,
+    iterations
+});
 
 /// The extra linear term at time t: that of the nominal controller, or none.
 pub(super) fn nominal(plant: &Plant, sines: &[Sine], t: f64, x: &[f32]) -> Vec<f32> {
@@ -42,7 +48,7 @@ pub fn closed_loops(
     cap: u32,
 ) -> Vec<LoopTrace> {
     let one = |r: usize| trace(plant, controller, seed, r as u64, ticks, cap);
-    (0..runs).into_par_iter().map(one).collect()
+    instances(runs, one)
 }
 
 fn trace(

@@ -10,6 +10,7 @@ use dst_core::qp::Status;
 use super::active_program::ActiveProgram;
 use super::program::Program;
 use super::tuned::Tuned;
+use crate::parallel::{Piece, piece};
 
 /// A controller in single precision.
 #[derive(Clone, Debug)]
@@ -64,6 +65,31 @@ pub struct TickOutcome {
     pub operations: usize,
     /// Status; that of the worst block.
     pub status: Status,
+}
+
+piece!(TickOutcome {
+    count,
+    total,
+    operations,
+    status
+});
+
+/// The statuses, numbered.
+const STATUSES: [Status; 4] = [
+    Status::Solved,
+    Status::Softened,
+    Status::Late,
+    Status::Infeasible,
+];
+
+impl Piece for Status {
+    fn put(&self, to: &mut Vec<u8>) {
+        let number = STATUSES.iter().position(|status| status == self);
+        number.map_or(u8::MAX, |number| number as u8).put(to);
+    }
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        STATUSES.get(usize::from(u8::take(from)?)).copied()
+    }
 }
 
 impl TickOutcome {

@@ -7,7 +7,6 @@
 use dst_core::qp::{Admm, Phases};
 use dst_core::system::{Bar, Dims, Point, Seed};
 use dst_core::{Error, HeapMemory, Map, Reading, Seeds, System};
-use rayon::prelude::*;
 
 use super::knobset::Knobset;
 use super::pool::Pool;
@@ -15,6 +14,7 @@ use super::program::Program;
 use super::score::{Score, iterations, solve_exactly};
 use super::tuning::{Training, TuningOptions};
 use crate::adam::Adam;
+use crate::parallel::{instances, try_instances};
 use crate::progress::Progress;
 
 /// Iterations of the last phase before its loss is taken.
@@ -138,7 +138,7 @@ pub fn tune_by_distance(
     let mut theta = theta.to_vec();
     let first = knobset.tuned(program, &theta).ok_or_else(invalid)?;
     let solution = |i: usize| solve_exactly(program, pool, i, first.phases(), EXACT);
-    let targets: Vec<Option<Vec<f64>>> = (0..pool.len()).into_par_iter().map(solution).collect();
+    let targets = instances(pool.len(), solution);
     let usable: Vec<usize> = (0..pool.len()).filter(|&i| targets[i].is_some()).collect();
     let ends: Vec<usize> = {
         let last = knobset.switches.last().copied().unwrap_or(0) + REST;
@@ -159,13 +159,11 @@ pub fn tune_by_distance(
                 break;
             };
             let batch = options.batch_of(&usable, phase * steps + step);
-            let found: Result<Vec<_>, Error> = batch
-                .par_iter()
-                .map(|&i| {
-                    let target = targets[i].as_deref().unwrap_or_default();
-                    distance(program, (pool, i), target, tuned.phases(), end)
-                })
-                .collect();
+            let found = try_instances(batch.len(), |place| {
+                let i = batch[place];
+                let target = targets[i].as_deref().unwrap_or_default();
+                distance(program, (pool, i), target, tuned.phases(), end)
+            });
             let mut gradient = vec![0.0; theta.len()];
             for (_, by_params, cost) in found? {
                 work += cost;

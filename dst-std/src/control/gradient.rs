@@ -10,6 +10,7 @@ use dst_core::{Crossing, Error, HeapMemory, Map, Reading, Seeds};
 
 use super::pool::Pool;
 use super::program::Program;
+use crate::parallel::piece;
 
 /// Iterations between the two residuals of the line.
 const REACH: usize = 100;
@@ -28,6 +29,12 @@ pub struct Differentiated {
     /// Iterations that were computed for it: forwards, again, and twice for each one backwards.
     pub work: usize,
 }
+
+piece!(Differentiated {
+    iterations,
+    gradient,
+    work
+});
 
 /// Runs instance `i` from its start and differentiates. The start does not depend on the parameters.
 pub fn differentiate(

@@ -94,6 +94,7 @@ mod statement;
 mod stored;
 mod streams;
 mod tail_phase;
+mod tally;
 mod tuned;
 mod tuning;
 

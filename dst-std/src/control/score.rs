@@ -2,11 +2,11 @@
 
 use dst_core::Scalar;
 use dst_core::qp::{Phases, Solver};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::pool::Pool;
 use super::program::Program;
+use crate::parallel::instances;
 
 /// Mean, tail and worst of iteration counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -71,7 +71,7 @@ pub fn iterations<S: Scalar>(
         let mut memory = SolverMemory::new(program);
         memory.solve(program, pool, i, phases, cap).0
     };
-    (0..pool.len()).into_par_iter().map(each).collect()
+    instances(pool.len(), each)
 }
 
 /// Working vectors of one solve.

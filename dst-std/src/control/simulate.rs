@@ -3,16 +3,17 @@
 //! The plant is simulated in double precision and driven by the inputs of the controller under test.
 
 use dst_core::qp::Status;
-use rayon::prelude::*;
 
 use super::device::{Device, Session, TickOutcome};
 use super::exact::{ExactSession, exact_session, input_error};
 use super::scenario::Scenario;
+use super::tally::Tally;
 use crate::Failure;
+use crate::parallel::{Piece, piece, ranks, try_instances};
 use crate::progress::{Counter, Progress};
 use crate::qp::{Counts, ErrorOfInputs};
 
-/// Runs between two looks at the progress.
+/// Runs of a rank between two looks at the progress.
 const PORTION: usize = 64;
 
 /// Runs to simulate.
@@ -45,6 +46,15 @@ pub struct TickResult {
     pub active: u16,
 }
 
+piece!(TickResult {
+    outcome,
+    error,
+    soft_error,
+    solvable,
+    softened,
+    active
+});
+
 impl TickResult {
     /// True if the tick was solved within the budget.
     pub fn is_solved(&self) -> bool {
@@ -63,7 +73,22 @@ pub fn warm_loops(
     task: &Counter,
     progress: &Progress,
 ) -> Result<Vec<RunResult>, Failure> {
-    in_portions(runs.count, task, progress, |number| {
+    let mut results = Vec::with_capacity(runs.count);
+    each_loop(scenario, device, runs, (task, progress), |run| {
+        results.push(run);
+    })?;
+    Ok(results)
+}
+
+/// The same without keeping them: `take` receives the runs in their order.
+pub(super) fn each_loop(
+    scenario: &Scenario,
+    device: &Device,
+    runs: Runs,
+    (task, progress): (&Counter, &Progress),
+    take: impl FnMut(RunResult),
+) -> Result<(), Failure> {
+    let simulated = |number| {
         sessions(scenario, device, |session, exact| {
             let mut run = scenario.run(runs.stream, number as u64);
             let mut results = Vec::with_capacity(runs.ticks);
@@ -78,7 +103,8 @@ pub fn warm_loops(
             }
             results
         })
-    })
+    };
+    in_portions(runs.count, (task, progress), simulated, take)
 }
 
 /// Solves ticks from a cold start.
@@ -90,7 +116,8 @@ pub fn cold_ticks(
 ) -> Result<RunResult, Failure> {
     let portions = runs.count.div_ceil(PORTION);
     let task = Progress::hidden().task("cold ticks", portions);
-    let results = in_portions(portions, &task, progress, |portion| {
+    let mut results = Vec::with_capacity(runs.count);
+    let portion = |portion: usize| {
         sessions(scenario, device, |session, exact| {
             let first = portion * PORTION;
             let last = runs.count.min(first + PORTION);
@@ -100,10 +127,13 @@ pub fn cold_ticks(
                 let (p, extra) = scenario.cold(runs.stream, number as u64);
                 tick(scenario, (session, exact), (&p, &extra), runs.budget)
             };
-            (first..last).map(one).collect::<Vec<_>>()
+            (first..last).map(one).collect::<RunResult>()
         })
+    };
+    in_portions(portions, (&task, progress), portion, |ticks| {
+        results.extend(ticks);
     })?;
-    Ok(results.into_iter().flatten().collect())
+    Ok(results)
 }
 
 /// Both solvers with their memories.
@@ -117,23 +147,28 @@ fn sessions<R>(
     both.flatten()
 }
 
-/// Does `work` for the numbers below `count`, in their order.
-fn in_portions<R: Send>(
+/// Runs of all ranks that are in memory at once.
+pub(super) fn portion() -> usize {
+    PORTION * ranks::count()
+}
+
+/// Does `work` for the numbers below `count`, and hands the results to `take` in their order.
+fn in_portions<R: Piece + Send>(
     count: usize,
-    task: &Counter,
-    progress: &Progress,
+    (task, progress): (&Counter, &Progress),
     work: impl Fn(usize) -> Option<R> + Sync,
-) -> Result<Vec<R>, Failure> {
-    let mut results = Vec::with_capacity(count);
-    for first in (0..count).step_by(PORTION) {
-        let last = count.min(first + PORTION);
-        let portion: Option<Vec<R>> = (first..last).into_par_iter().map(&work).collect();
-        progress.check()?;
+    take: impl FnMut(R),
+) -> Result<(), Failure> {
+    let mut take = take;
+    for first in (0..count).step_by(portion()) {
+        let last = count.min(first + portion());
         let refused = || Failure::NoAnswer("the controller refuses its own constants".to_owned());
-        results.extend(portion.ok_or_else(refused)?);
+        let found = try_instances(last - first, |i| work(first + i).ok_or_else(refused));
+        progress.check()?;
+        found?.into_iter().for_each(&mut take);
         task.advance(last - first);
     }
-    Ok(results)
+    Ok(())
 }
 
 fn tick(
@@ -184,6 +219,8 @@ pub struct Recorded {
     pub start: Vec<f32>,
 }
 
+piece!(Recorded { p, extra, start });
+
 /// Ticks of closed loops of an ADMM controller with the points from which they start, run after run.
 pub fn record(
     scenario: &Scenario,
@@ -192,7 +229,8 @@ pub fn record(
     progress: &Progress,
 ) -> Result<Vec<Recorded>, Failure> {
     let task = Progress::hidden().task("recording", runs.count);
-    let results = in_portions(runs.count, &task, progress, |number| {
+    let mut results = Vec::new();
+    let recorded = |number| {
         device.session(|session| {
             let mut run = scenario.run(runs.stream, number as u64);
             let mut start = vec![0.0; scenario.program.shape.states()];
@@ -211,8 +249,16 @@ pub fn record(
             }
             ticks
         })
-    })?;
-    Ok(results.into_iter().flatten().collect())
+    };
+    in_portions(
+        runs.count,
+        (&task, progress),
+        recorded,
+        |ticks: Vec<Recorded>| {
+            results.extend(ticks);
+        },
+    )?;
+    Ok(results)
 }
 
 /// Statistics of ticks.
@@ -235,36 +281,8 @@ pub struct TickStatistics {
 impl TickStatistics {
     /// Statistics of these ticks.
     pub fn of<'a>(ticks: impl IntoIterator<Item = &'a TickResult>) -> Self {
-        let ticks: Vec<&TickResult> = ticks.into_iter().collect();
-        let cap = ticks.iter().map(|t| t.outcome.count).max().unwrap_or(0);
-        let count = |t: &&TickResult| match t.is_solved() {
-            true => t.outcome.count,
-            false => cap + 1,
-        };
-        let counts: Vec<u32> = ticks.iter().map(count).collect();
-        let errors: Vec<f64> = ticks
-            .iter()
-            .map(|t| f64::from(t.error))
-            .filter(|e| !e.is_nan())
-            .collect();
-        let mut operations: Vec<usize> = ticks.iter().map(|t| t.outcome.operations).collect();
-        operations.sort_unstable();
-        let n = operations.len();
-        let rank = (0.99 * n.saturating_sub(1) as f64).round() as usize;
-        Self {
-            counts: Counts::of(&counts, cap),
-            mean_operations: operations.iter().map(|&o| o as f64).sum::<f64>() / n.max(1) as f64,
-            p99_operations: operations.get(rank).map_or(0.0, |&o| o as f64),
-            errors: ErrorOfInputs::of(&errors),
-            soft_error: ticks
-                .iter()
-                .map(|t| f64::from(t.soft_error))
-                .fold(0.0, f64::max),
-            active: ticks
-                .iter()
-                .map(|t| usize::from(t.active))
-                .max()
-                .unwrap_or(0),
-        }
+        let mut tally = Tally::default();
+        ticks.into_iter().for_each(|tick| tally.add(tick));
+        tally.statistics()
     }
 }

@@ -5,7 +5,6 @@
 //! setting that is kept is the best of the later ones on other ticks than those it learned from, in the precision of the device.
 
 use dst_core::Error;
-use rayon::prelude::*;
 
 use super::gradient::{differentiate, unrolled};
 use super::knobset::Knobset;
@@ -14,6 +13,7 @@ use super::program::Program;
 use super::score::{Score, iterations};
 use super::tuned::Tuned;
 use crate::adam::Adam;
+use crate::parallel::try_instances;
 use crate::progress::Progress;
 use crate::random::bits;
 
@@ -175,14 +175,12 @@ pub fn tune(
             break;
         }
         let chosen = options.batch_of(&slowest, step);
-        let found: Result<Vec<_>, Error> = chosen
-            .par_iter()
-            .map(|&i| match options.unrolled {
-                None => differentiate(program, pool, i, tuned.phases(), options.cap),
-                Some(horizon) => unrolled(program, pool, i, tuned.phases(), horizon),
-            })
-            .collect();
-        let found = found?;
+        let found = try_instances(chosen.len(), |place| {
+            match (chosen[place], options.unrolled) {
+                (i, None) => differentiate(program, pool, i, tuned.phases(), options.cap),
+                (i, Some(horizon)) => unrolled(program, pool, i, tuned.phases(), horizon),
+            }
+        })?;
         let counts: Vec<f64> = found.iter().map(|f| f.iterations).collect();
         let (_, weights) = objective(&counts, options.tail);
         let (mut gradient, mut own) = (vec![0.0; theta.len()], vec![0.0; theta.len()]);

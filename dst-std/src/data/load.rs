@@ -7,6 +7,7 @@ use super::synthetic::{Shape, synthetic};
 use super::{Examples, read_libsvm_file};
 use crate::files::{read_text_at_most, reason};
 use crate::machine::Footprint;
+use crate::parallel::ranks;
 
 /// The data sets of the paper, and shapes to stand in for them.
 const KNOWN: [(&str, Shape); 4] = [
@@ -54,8 +55,24 @@ pub fn data_folder() -> Option<PathBuf> {
 }
 
 /// Loads a file, or a data set of this name from `folder`; without a file, a1a, a2a, a3a and w3a are made up. The error is
-/// one sentence.
+/// one sentence. In an MPI job every rank reads its own file, and one that differs from that of the first rank is refused.
 pub fn load(name: &str, folder: Option<&Path>) -> Result<DataSet, String> {
+    let (mut set, path) = examples(name, folder)?;
+    let own = || digest(&set.examples);
+    if ranks::are_several() && ranks::from_first(own) != own() {
+        return Err(format!(
+            "the data set '{name}' differs from that of the first rank; give every machine the same file"
+        ));
+    }
+    set.x0 = match path {
+        Some(path) => beside(&path)?,
+        None => None,
+    };
+    Ok(set)
+}
+
+/// The data set without a starting point, and its file.
+fn examples(name: &str, folder: Option<&Path>) -> Result<(DataSet, Option<PathBuf>), String> {
     let inside = folder.map(|folder| folder.join(name));
     let found = [Some(PathBuf::from(name)), inside]
         .into_iter()
@@ -63,7 +80,14 @@ pub fn load(name: &str, folder: Option<&Path>) -> Result<DataSet, String> {
         // A pipe will do as well.
         .find(|path| path.exists() && !path.is_dir());
     if let Some(path) = found {
-        return from_file(&path);
+        let examples = read_libsvm_file(&path).map_err(|error| error.to_string())?;
+        let set = DataSet {
+            name: base(&path),
+            examples,
+            x0: None,
+            synthetic: false,
+        };
+        return Ok((set, Some(path)));
     }
     let known = KNOWN.iter().find(|(known, _)| *known == name);
     let Some(&(_, shape)) = known else {
@@ -75,30 +99,44 @@ pub fn load(name: &str, folder: Option<&Path>) -> Result<DataSet, String> {
             "no data set '{name}': there is no such file here {place}; built in are a1a, a2a, a3a and w3a"
         ));
     };
-    Ok(DataSet {
+    let made_up = DataSet {
         name: name.to_owned(),
         examples: synthetic(shape, SEED),
         x0: None,
         synthetic: true,
-    })
+    };
+    Ok((made_up, None))
 }
 
-fn from_file(path: &Path) -> Result<DataSet, String> {
-    let examples = read_libsvm_file(path).map_err(|error| error.to_string())?;
+/// The name of a file, without folders.
+fn base(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
-    let name = name.to_string_lossy().into_owned();
-    let beside = path.with_file_name(format!("x0_{name}.txt"));
-    let x0 = if beside.is_file() {
-        Some(read_vector(&beside)?)
-    } else {
-        None
-    };
-    Ok(DataSet {
-        name,
-        examples,
-        x0,
-        synthetic: false,
-    })
+    name.to_string_lossy().into_owned()
+}
+
+/// The starting point beside a data set, if there is one. The first rank reads it for all.
+fn beside(path: &Path) -> Result<Option<Vec<f64>>, String> {
+    let file = path.with_file_name(format!("x0_{}.txt", base(path)));
+    match ranks::from_first(|| file.is_file()) {
+        true => read_vector(&file).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// A number that changes with every label, row and entry: FNV-1a over words.
+fn digest(examples: &Examples) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |word: u64| hash = (hash ^ word).wrapping_mul(0x0100_0000_01b3);
+    add(examples.rows.columns() as u64);
+    for (row, label) in examples.rows.iter().zip(&examples.labels) {
+        add(label.to_bits());
+        // The number of entries tells the end of a row from the beginning of the next.
+        add(row.indices.len() as u64);
+        row.indices.iter().for_each(|&index| add(u64::from(index)));
+        let values = row.values.unwrap_or_default();
+        values.iter().for_each(|value| add(value.to_bits()));
+    }
+    hash
 }
 
 /// Reads numbers that stand in lines or between blanks. The error is one sentence.
@@ -137,6 +175,25 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    /// Ranks with other data are found by it.
+    #[test]
+    fn a_digest_sees_every_number() {
+        let of = |text: &str| digest(&crate::data::read_libsvm(text.as_bytes(), "text").unwrap());
+        let text = "+1 1:1 4:0.5\n-1 3:1\n";
+        assert_eq!(of(text), of("1 1:1.0 4:0.5 # the same\n-1 3:1"));
+        let others = [
+            "-1 1:1 4:0.5\n-1 3:1\n",
+            "+1 1:1 5:0.5\n-1 3:1\n",
+            "+1 1:1 4:0.25\n-1 3:1\n",
+            "+1 1:1\n-1 3:1 4:0.5\n",
+            "+1 1:1 4:0.5\n-1 3:1 5:0\n",
+            "+1 1:1 4:0.5\n",
+        ];
+        for other in others {
+            assert_ne!(of(text), of(other), "{other}");
+        }
+    }
 
     #[test]
     fn a_file_comes_before_the_folder_and_the_folder_before_the_synthetic_set() {

@@ -1,12 +1,11 @@
-//! A set of instances at one point, run side by side. Sums are made in the order of the instances, so the number of threads
-//! changes no bit.
-
-use rayon::prelude::*;
+//! A set of instances at one point, run side by side. Sums are made in the order of the instances, so the number of ranks
+//! and threads changes no bit.
 
 use super::instance::{Family, Request, Sample, Work};
 use super::score::Score;
 use super::streams::Instance;
 use crate::Failure;
+use crate::parallel::try_instances;
 use crate::progress::Interrupt;
 
 /// A family, some of its instances, and the work spent on them.
@@ -113,9 +112,8 @@ impl<'a, F: Family + ?Sized> Evaluator<'a, F> {
             ease: self.ease,
             interrupt: self.interrupt,
         };
-        let run = |&i: &usize| self.family.run(self.instances[i], u, &request);
-        let samples: Vec<Result<Sample, Failure>> = which.par_iter().map(run).collect();
-        let samples: Vec<Sample> = samples.into_iter().collect::<Result<_, _>>()?;
+        let run = |place: usize| self.family.run(self.instances[which[place]], u, &request);
+        let samples: Vec<Sample> = try_instances(which.len(), run)?;
         for sample in &samples {
             self.work += sample.work;
         }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::streams::Instance;
 use crate::Failure;
+use crate::parallel::piece;
 use crate::progress::Interrupt;
 
 /// Instances of a problem that share parameters to be tuned.
@@ -62,6 +63,14 @@ impl Work {
         self.forward + self.backward
     }
 }
+
+piece!(Work { forward, backward });
+piece!(Sample {
+    value,
+    steps,
+    gradient,
+    work
+});
 
 impl AddAssign for Work {
     fn add_assign(&mut self, other: Self) {

@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::transient;
+use crate::parallel::ranks;
 
 /// Lock of a file or of a directory, until it is dropped.
 #[derive(Debug)]
@@ -27,9 +28,18 @@ pub(crate) enum Use {
 }
 
 impl Lock {
+    /// The lock of a rank that writes nothing.
+    const NOTHING: Self = Self {
+        file: None,
+        path: None,
+    };
+
     /// Takes the lock that this file stands for, and removes the file at the end; `None` if another process has it. A file with
     /// content is somebody's, and refused.
     pub(crate) fn of_file(path: &Path) -> io::Result<Option<Self>> {
+        if !ranks::is_first() {
+            return Ok(Some(Self::NOTHING));
+        }
         loop {
             let mut files = transient();
             let mut options = OpenOptions::new();
@@ -60,6 +70,9 @@ impl Lock {
     /// Takes the lock of a directory; `None` if another process uses it in a way that excludes this one.
     #[cfg(feature = "cli")]
     pub(crate) fn of_directory(path: &Path, how: Use) -> Option<Self> {
+        if !ranks::is_first() {
+            return Some(Self::NOTHING);
+        }
         // Some systems open no directories: no lock.
         let file = File::open(path).ok();
         let taken = file.as_ref().map(|file| match how {

@@ -4,6 +4,8 @@
 //! the new one, never half of one, and a full disk leaves nothing behind. Symbolic links are followed, and an existing file keeps its
 //! mode and, where the system allows it, its owner. Another hard link to it keeps the old content. Pipes, character devices and files
 //! that are mount points are written to directly.
+//!
+//! In an MPI job the first rank writes, and reads for all: other machines need not have the files.
 
 mod lock;
 mod read;
@@ -21,6 +23,8 @@ pub(crate) use lock::Lock;
 pub(crate) use lock::Use;
 pub(crate) use read::{read_at_most, read_text_at_most};
 use target::{Target, target};
+
+use crate::parallel::ranks;
 
 /// Name that stands for all checks whether a directory can be written.
 pub(crate) const PROBE: &str = "probe";
@@ -163,11 +167,17 @@ fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
 
 /// Writes a file, whole or not at all. The error says which file, and why.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<(), String> {
+    if !ranks::is_first() {
+        return Ok(());
+    }
     write_whole(path, content).map_err(|error| refusal(path, &error))
 }
 
 /// Checks that a file can be written, without leaving one behind. The error is that of [`write_file`].
 pub fn try_to_write(path: &Path) -> Result<(), String> {
+    if !ranks::is_first() {
+        return Ok(());
+    }
     let tried = target(path).and_then(|target| match target {
         Target::File { path, .. } => probe(path.parent().unwrap_or(Path::new(""))),
         // A pipe opens when it has a reader, which may come later; a terminal may be missing.
@@ -198,11 +208,17 @@ fn is_pipe(_: &Path) -> bool {
 
 /// Creates a file in this directory and removes it.
 pub(crate) fn probe(directory: &Path) -> io::Result<()> {
+    if !ranks::is_first() {
+        return Ok(());
+    }
     Temporary::beside(&directory.join(PROBE), true)?.fill(b"x")
 }
 
 /// Removes what killed processes left of this file. Only for files that no other process writes now.
 pub(crate) fn remove_left(path: &Path) {
+    if !ranks::is_first() {
+        return;
+    }
     let Ok(Target::File { path, .. }) = target(path) else {
         return;
     };

@@ -5,9 +5,25 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use crate::machine;
+use crate::parallel::ranks;
 
-/// Reads a file of at most this number of bytes.
+/// Reads a file of at most this number of bytes. In an MPI job the first rank reads it for all.
 pub(crate) fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    if ranks::count() == 1 {
+        return read_here(path, most);
+    }
+    let (content, missing, reason) = ranks::from_first(|| match read_here(path, most) {
+        Ok(content) => (Some(content), false, String::new()),
+        Err(error) => (None, error.kind() == ErrorKind::NotFound, error.to_string()),
+    });
+    let kind = match missing {
+        true => ErrorKind::NotFound,
+        false => ErrorKind::Other,
+    };
+    content.ok_or_else(|| io::Error::new(kind, reason))
+}
+
+fn read_here(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let too_large = || {
         let most = machine::bytes(most as f64);
         io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most}"))

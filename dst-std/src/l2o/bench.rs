@@ -10,7 +10,7 @@ use super::architecture::Architecture;
 use super::kernel::HIDDEN;
 use super::training::{Recipe, Trainer};
 use crate::machine::peak_memory;
-use crate::parallel::each;
+use crate::parallel::{each, ranks};
 use crate::progress::Progress;
 
 /// Measurements of a training step.
@@ -20,8 +20,12 @@ pub struct Bench {
     pub model: &'static str,
     /// Variables, examples, problems, segments, steps of a segment.
     pub size: [usize; 5],
-    /// Threads.
+    /// Threads of a rank.
     pub threads: usize,
+    /// Processes of an MPI job.
+    pub ranks: usize,
+    /// Bytes that they send to each other in a training step, all together.
+    pub bytes_sent: f64,
     /// Seconds of a training step, warm: median, least and most.
     pub seconds: [f64; 3],
     /// Seconds to draw the problems of a step, which comes on top.
@@ -30,7 +34,7 @@ pub struct Bench {
     pub gflop: f64,
     /// The same per second.
     pub gflop_per_second: f64,
-    /// Peak of all threads together, in registers alone, single precision.
+    /// Peak of all ranks and threads together, in registers alone, single precision.
     pub peak_gflop_per_second: f64,
     /// The most memory that the process has had.
     pub peak_bytes: Option<u64>,
@@ -60,6 +64,7 @@ pub fn bench(recipe: Recipe, repeats: usize, progress: &Progress) -> Result<Benc
     let draw_seconds = start.elapsed().as_secs_f64();
     let first_losses = trainer.step(0)?.losses.clone();
     task.advance(1);
+    let before = ranks::sent();
     let mut seconds = Vec::new();
     for _ in 0..repeats.max(1) {
         let start = Instant::now();
@@ -67,6 +72,8 @@ pub fn bench(recipe: Recipe, repeats: usize, progress: &Progress) -> Result<Benc
         seconds.push(start.elapsed().as_secs_f64());
         task.advance(1);
     }
+    let sent: u64 = ranks::of_every_rank(ranks::sent() - before).iter().sum();
+    let bytes_sent = sent as f64 / seconds.len() as f64;
     seconds.sort_by(f64::total_cmp);
     let (least, most) = (seconds[0], seconds[seconds.len() - 1]);
     let median = 0.5 * (seconds[(seconds.len() - 1) / 2] + seconds[seconds.len() / 2]);
@@ -82,11 +89,13 @@ pub fn bench(recipe: Recipe, repeats: usize, progress: &Progress) -> Result<Benc
             recipe.steps,
         ],
         threads: rayon::current_num_threads(),
+        ranks: ranks::count(),
+        bytes_sent,
         seconds: [median, least, most],
         draw_seconds,
         gflop,
         gflop_per_second: gflop / median,
-        peak_gflop_per_second: peak(),
+        peak_gflop_per_second: ranks::of_every_rank(peak()).into_iter().sum(),
         peak_bytes: peak_memory(),
         first_losses,
     })

@@ -9,7 +9,7 @@ use super::side_by_side::{Classical, ComparedMethod, StepSize, runs};
 use super::task::Family;
 use crate::Failure;
 use crate::machine::Footprint;
-use crate::parallel::each;
+use crate::parallel::instances;
 use crate::progress::Progress;
 
 /// The problems of a comparison.
@@ -78,13 +78,9 @@ impl Evaluation {
         let all: Vec<ComparedMethod<'_>> = methods.iter().map(|(_, method)| *method).collect();
         let values = runs(problems, &all, &task, progress.interrupt());
         let values = values.ok_or(Failure::Interrupted)?;
-        let least = self.least.get_or_init(|| {
-            let mut least = vec![0.0; self.problems];
-            each(&mut least, &|index, least| {
-                *least = self.family.infimum(self.set, index);
-            });
-            least
-        });
+        let least = self
+            .least
+            .get_or_init(|| instances(self.problems, |index| self.family.infimum(self.set, index)));
         let scores = methods.iter().zip(values);
         Ok(scores
             .map(|((name, _), values)| MethodScore::new(name, &values, self.steps + 1, least))

@@ -43,6 +43,7 @@ use super::session::{HEADER, Session, TrainingPlan};
 use crate::files::{
     Lock, PROBE, read_at_most, reason, remove_left, resolved, try_to_write, write_file,
 };
+use crate::parallel::ranks;
 use crate::progress::Progress;
 
 /// Files of a training.
@@ -163,8 +164,12 @@ impl TrainingFiles {
         Ok(locks)
     }
 
-    /// Checks that all files can be written, and that no checkpoint and no table of somebody else would be lost.
+    /// Checks that all files can be written, and that no checkpoint and no table of somebody else would be lost. In an MPI job the first
+    /// rank writes, and checks: what lies in the folders of other machines is of no concern.
     pub fn check(&self, resume: bool) -> Result<(), TrainError> {
+        if !ranks::is_first() {
+            return Ok(());
+        }
         for path in [&self.weights, &self.log, &self.checkpoint] {
             try_to_write(path).map_err(TrainError::NotWritable)?;
         }

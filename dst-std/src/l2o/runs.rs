@@ -9,8 +9,21 @@ use super::optimiser::{Feed, Optimiser};
 use super::scratch::NetworkScratch;
 use super::task::{Family, Task};
 use crate::linalg::Real;
-use crate::parallel::each;
+use crate::parallel::instances;
 use crate::progress::Interrupt;
+
+/// Fills `values`, run after run, each of `len` numbers. `run` writes those of the run with this number, on any rank.
+fn of_runs<T: Real>(values: &mut [T], len: usize, run: impl Fn(usize, &mut [T]) + Sync) {
+    let one = |index: usize| {
+        let mut values = vec![T::ZERO; len];
+        run(index, &mut values);
+        values
+    };
+    let found = instances(values.len() / len, one);
+    for (values, found) in values.chunks_exact_mut(len).zip(&found) {
+        values.copy_from_slice(found);
+    }
+}
 
 /// Runs of a network, with memory for one run per thread.
 pub(super) struct Runner<T> {
@@ -65,8 +78,7 @@ impl<T: Real> Runner<T> {
         interrupt: Option<&Interrupt>,
     ) -> bool {
         let ended = || interrupt.is_some_and(Interrupt::raised);
-        let mut runs: Vec<&mut [T]> = values.chunks_exact_mut(self.steps + 1).collect();
-        each(&mut runs, &|index, values| {
+        of_runs(values, self.steps + 1, |index, values| {
             if ended() {
                 return;
             }

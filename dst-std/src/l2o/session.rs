@@ -11,6 +11,7 @@ use super::training::{Recipe, Trainer};
 use super::weights::{Notes, Trained, bytes_of, file_of, numbers_of, open};
 use crate::adam::Adam;
 use crate::linalg::Arithmetic;
+use crate::parallel::instances;
 use crate::progress::Interrupt;
 
 /// Sets of problems: number `step` of seed s trains, others validate and test. No set serves two purposes.
@@ -143,7 +144,7 @@ impl Session {
             log: HEADER.to_owned(),
             validator: Runner::new(recipe.model, recipe.family, recipe.horizon()),
             values: vec![0.0; plan.validation_problems * (recipe.horizon() + 1)],
-            least: (0..plan.validation_problems).map(least).collect(),
+            least: instances(plan.validation_problems, least),
         }
     }
 

@@ -14,7 +14,7 @@ use super::task::{Family, Points, Task};
 use crate::adam::Adam;
 use crate::first_order::{gradient_step, nesterov_step};
 use crate::linalg::Real;
-use crate::parallel::each;
+use crate::parallel::instances;
 use crate::progress::{Counter, Interrupt};
 
 /// The step size of a classical method.
@@ -227,7 +227,7 @@ impl<T: Real> Worker<T> {
 
 /// Values of f along the runs of all methods on the first problems of a set: for each method one run behind the other, each of
 /// `steps` + 1 numbers. A run of a network that leaves the numbers is filled up with infinity. `None` if the flag was raised on the
-/// way. Counts the problems that are done.
+/// way. Counts the problems that are done by this rank.
 pub(super) fn runs<T: Real>(
     (family, set, problems, steps): (Family, u64, usize, usize),
     methods: &[ComparedMethod<'_, T>],
@@ -254,8 +254,7 @@ pub(super) fn runs<T: Real>(
         task.advance(1);
         values
     };
-    let mut of_problems = vec![Vec::new(); problems];
-    each(&mut of_problems, &|index, values| *values = one(index));
+    let of_problems: Vec<Vec<Vec<T>>> = instances(problems, one);
     if interrupt.raised() {
         return None;
     }

@@ -3,8 +3,8 @@
 //! The loss of a segment is the mean over the batch of Σ f(x_k)/K over its steps, or of the logarithm of f ([`Loss`]), plus what
 //! the [`Penalty`] adds. Each problem is a run of dst-core over the segment, with all its states kept, and one backward sweep
 //! whose seeds are chosen when the values f(x_k) of the run are known. A penalty that is scaled against the loss takes a second
-//! sweep over the same run. Problems are spread over the threads, and their gradients added in the order of the problems. What
-//! a step needs is made once: the step itself allocates nothing.
+//! sweep over the same run. Problems are spread over the ranks and their threads, and their gradients added in the order of the
+//! problems. What a step needs is made once: the step itself allocates nothing.
 
 use std::sync::Mutex;
 
@@ -19,7 +19,7 @@ use super::task::{Family, Task};
 use crate::adam::Adam;
 use crate::linalg::Real;
 use crate::machine::Footprint;
-use crate::parallel::each;
+use crate::parallel::{Piece, each, in_turn, piece, ranks};
 use crate::progress::Interrupt;
 
 /// Settings of a training step.
@@ -70,7 +70,9 @@ impl Recipe {
     pub fn footprint(&self, threads: usize) -> Footprint {
         const NUMBER: f64 = size_of::<f32>() as f64;
         let Family { dim, samples, .. } = self.family;
-        let [dim, samples, batch] = [dim, samples, self.batch].map(|n| n as f64);
+        // The rest of the batch is that of the other ranks.
+        let batch = ranks::most_own(self.batch);
+        let [dim, samples, batch] = [dim, samples, batch].map(|n| n as f64);
         let state = optimiser::PER_VARIABLE as f64;
         // The gradient of a problem and that of its penalty.
         let weights = 2.0 * self.model.theta_len() as f64;
@@ -152,11 +154,94 @@ pub struct Trainer<T> {
     pub(super) theta: Vec<T>,
     /// The state of their optimiser.
     pub(super) adam: Adam<T>,
+    /// Those of this rank.
     members: Vec<BatchMember<T>>,
+    /// Number of the first of them in the batch.
+    first: usize,
     workers: Mutex<Vec<TrainingWorker<T>>>,
-    sum: Vec<T>,
-    penalty_sum: Vec<T>,
+    sums: Sums<T>,
     report: StepReport,
+}
+
+/// Sums over the problems of a segment, in their order.
+struct Sums<T> {
+    gradient: Vec<T>,
+    /// Empty where the penalty is not scaled against the loss.
+    penalty: Vec<T>,
+    loss: T,
+    stops: usize,
+    flat: usize,
+    /// Sum of the N.
+    stop: usize,
+    /// Sum of the last f.
+    last: f64,
+    failed: Option<Failed>,
+}
+
+piece!([T: Real] Sums<T> { gradient, penalty, loss, stops, flat, stop, last, failed });
+
+/// Failure of the first problem that failed.
+#[derive(Clone, Copy)]
+struct Failed(Error);
+
+impl Piece for Failed {
+    fn put(&self, to: &mut Vec<u8>) {
+        match self.0 {
+            Error::NonFinite { step } => (1_u8, step),
+            Error::NonFiniteGradient { step } => (2, step),
+            _ => (0, 0),
+        }
+        .put(to);
+    }
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        Some(Self(match <(u8, usize)>::take(from)? {
+            (1, step) => Error::NonFinite { step },
+            (2, step) => Error::NonFiniteGradient { step },
+            // All others are those of a fault, and have no numbers.
+            _ => Error::Order,
+        }))
+    }
+}
+
+impl<T: Real> Sums<T> {
+    /// Zero, with as many entries of the penalty's gradient.
+    fn clear(&mut self, penalty: usize) {
+        self.gradient.fill(T::ZERO);
+        self.penalty.clear();
+        self.penalty.resize(penalty, T::ZERO);
+        self.loss = T::ZERO;
+        (self.stops, self.flat, self.stop) = (0, 0, 0);
+        self.last = 0.0;
+        self.failed = None;
+    }
+
+    /// Adds a problem after the segment that begins at step `first`.
+    fn add(&mut self, member: &BatchMember<T>, loss: Loss, first: usize) {
+        if self.failed.is_some() {
+            return;
+        }
+        if let Err(error) = member.outcome {
+            self.failed = Some(Failed(error));
+            return;
+        }
+        add(&mut self.gradient, &member.gradient);
+        for &value in &member.values[first + 1..] {
+            self.loss += loss.of(value, member.least);
+        }
+        self.last += member.values.last().map_or(0.0, |f| f.to_f64());
+        match member.found {
+            Found::Nothing => {}
+            Found::Flat => self.flat += 1,
+            Found::Stop(term) => {
+                self.stops += 1;
+                self.stop += term.stop;
+                // A penalty that is not scaled is a part of the gradient already.
+                if !self.penalty.is_empty() {
+                    add(&mut self.penalty, &member.penalty_gradient);
+                }
+            }
+        }
+    }
 }
 
 impl<T: Real> Trainer<T> {
@@ -179,6 +264,7 @@ impl<T: Real> Trainer<T> {
         let states = Optimiser::new(recipe.model, &task, recipe.feed, scratch)
             .dims()
             .states;
+        let own = ranks::own(recipe.batch);
         let member = || BatchMember {
             task: task.clone(),
             least: T::ZERO,
@@ -193,10 +279,19 @@ impl<T: Real> Trainer<T> {
         Self {
             recipe,
             adam: Adam::new(theta.len()),
-            members: (0..recipe.batch).map(|_| member()).collect(),
+            members: own.clone().map(|_| member()).collect(),
+            first: own.start,
             workers: Mutex::new(workers),
-            sum: vec![T::ZERO; theta.len()],
-            penalty_sum: vec![T::ZERO; theta.len()],
+            sums: Sums {
+                gradient: vec![T::ZERO; theta.len()],
+                penalty: Vec::with_capacity(theta.len()),
+                loss: T::ZERO,
+                stops: 0,
+                flat: 0,
+                stop: 0,
+                last: 0.0,
+                failed: None,
+            },
             report: StepReport {
                 losses: Vec::with_capacity(recipe.segments),
                 ..StepReport::default()
@@ -224,7 +319,9 @@ impl<T: Real> Trainer<T> {
             ..
         } = self.recipe;
         let from_infimum = loss.counts_from_infimum() || penalty.warm_up().is_some();
+        let first = self.first;
         each(&mut self.members, &|index, member| {
+            let index = first + index;
             if interrupt.is_some_and(Interrupt::raised) {
                 return;
             }
@@ -277,47 +374,38 @@ impl<T: Real> Trainer<T> {
             if ended() {
                 return Ok(false);
             }
-            let mut loss = T::ZERO;
-            self.sum.fill(T::ZERO);
-            self.penalty_sum.fill(T::ZERO);
-            for member in &self.members {
-                member.outcome?;
-                add(&mut self.sum, &member.gradient);
-                for &value in &member.values[job.first + 1..] {
-                    loss += recipe.loss.of(value, member.least);
-                }
-                match member.found {
-                    Found::Nothing => {}
-                    Found::Flat => self.report.flat += 1,
-                    Found::Stop(term) => {
-                        self.report.stops += 1;
-                        stop_sum += term.stop;
-                        if scaled {
-                            add(&mut self.penalty_sum, &member.penalty_gradient);
-                        }
-                    }
-                }
+            let (members, first) = (&self.members, job.first);
+            self.sums.clear(if scaled { self.theta.len() } else { 0 });
+            let whole = in_turn(&mut self.sums, |sums| {
+                members
+                    .iter()
+                    .for_each(|member| sums.add(member, recipe.loss, first));
+            });
+            if !whole {
+                return Ok(false);
             }
+            let sums = &mut self.sums;
+            if let Some(Failed(error)) = sums.failed {
+                return Err(error);
+            }
+            self.report.stops += sums.stops;
+            self.report.flat += sums.flat;
+            stop_sum += sums.stop;
             if scaled {
-                let (loss, stop) = (norm(&self.sum), norm(&self.penalty_sum));
+                let (loss, stop) = (norm(&sums.gradient), norm(&sums.penalty));
                 if stop > 0.0 && stop.is_finite() {
                     let scale = T::from_f64(loss / stop);
-                    for (sum, &bar) in self.sum.iter_mut().zip(&self.penalty_sum) {
+                    for (sum, &bar) in sums.gradient.iter_mut().zip(&sums.penalty) {
                         *sum += scale * bar;
                     }
                 }
             }
             let share = job.share();
-            self.report.losses.push((share * loss).to_f64());
-            self.adam.update(&mut self.theta, &self.sum, recipe.rate);
+            self.report.losses.push((share * sums.loss).to_f64());
+            self.report.last = sums.last / recipe.batch as f64;
+            let theta = &mut self.theta;
+            self.adam.update(theta, &sums.gradient, recipe.rate);
         }
-        let last: f64 = self
-            .members
-            .iter()
-            .filter_map(|member| member.values.last())
-            .map(|f| f.to_f64())
-            .sum();
-        self.report.last = last / recipe.batch as f64;
         self.report.mean_stop = stop_sum as f64 / self.report.stops as f64;
         Ok(true)
     }
@@ -329,7 +417,7 @@ impl<T: Real> Trainer<T> {
 
     /// The gradient of the last segment's loss, with the penalty.
     pub fn gradient(&self) -> &[T] {
-        &self.sum
+        &self.sums.gradient
     }
 }
 

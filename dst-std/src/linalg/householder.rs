@@ -104,8 +104,20 @@ impl Householder {
         }
     }
 
-    /// The same matrix, dense: Λ and one correction of rank two for every reflection.
+    /// The same matrix, dense.
     pub fn to_dense(&self) -> Symmetric {
+        let entries = self.entries();
+        Symmetric::from_fn(self.lambda.len(), entries)
+    }
+
+    /// The same matrix, dense and divided among the ranks of an MPI job. All of them take part in every product.
+    pub(crate) fn to_dense_over_ranks(&self) -> Symmetric {
+        let entries = self.entries();
+        Symmetric::over_ranks(self.lambda.len(), entries)
+    }
+
+    /// Q_ij for j ≤ i: Λ and one correction of rank two for every reflection.
+    fn entries(&self) -> impl Fn(usize, usize) -> f64 + Sync {
         let dim = self.lambda.len();
         let width = 2 * self.reflections;
         // Row i: v_i and w_i of every correction, side by side, so that an entry of the matrix reads two short rows.
@@ -137,13 +149,13 @@ impl Householder {
                 row[2 * number + 1] = 2.0 * (qv - vqv * v);
             }
         }
-        Symmetric::from_fn(dim, |i, j| {
+        move |i, j| {
             let row = |i: usize| rows[i * width..(i + 1) * width].as_chunks::<2>().0;
             let pairs = row(i).iter().zip(row(j));
             let correction: f64 = pairs.map(|(a, b)| a[0] * b[1] + a[1] * b[0]).sum();
             let diagonal = if i == j { self.lambda[i] } else { 0.0 };
             diagonal - correction
-        })
+        }
     }
 
     /// v_r, counted from zero.

@@ -8,9 +8,10 @@ use dst_core::Scalar;
 use pulp::Simd;
 
 use super::elementwise::one;
+use crate::parallel::Piece;
 
 /// `f32` or `f64`, and nothing else: what it stands on cannot be named outside of this crate.
-pub trait Real: Scalar + Lanes {}
+pub trait Real: Scalar + Lanes + Piece {}
 impl Real for f32 {}
 impl Real for f64 {}
 

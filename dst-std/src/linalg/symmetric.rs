@@ -10,6 +10,9 @@
 //! do not depend on the number of threads. They do depend on the vector length of the processor, by a few units in the
 //! last place.
 //!
+//! A matrix may be divided among the ranks of an MPI job. Each has some panels, the first rank the last ones, and adds its vectors to the
+//! sum of the ranks before it: the bits are those of one process.
+//!
 //! Every second product takes the panels of a thread in the opposite order: it begins with those that are still in the cache next to
 //! the processor, because the product before it ended with them. Each panel has its own vector, so no sum sees the order.
 
@@ -19,7 +22,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Operator, dispatch};
-use crate::parallel::{self, Share};
+use crate::parallel::{self, Share, in_turn, ranks};
 
 /// Rows and columns of a tile: one vector of AVX-512, two of AVX2.
 const SIDE: usize = 8;
@@ -40,6 +43,9 @@ const MOST_PANELS: usize = 64;
 #[derive(Debug)]
 pub struct Symmetric {
     dim: usize,
+    /// True if other ranks have the other panels.
+    divided: bool,
+    /// Those of the panels.
     tiles: Vec<Tile>,
     panels: Vec<Panel>,
     /// True if the next product takes the panels backwards.
@@ -50,6 +56,7 @@ impl Clone for Symmetric {
     fn clone(&self) -> Self {
         Self {
             dim: self.dim,
+            divided: self.divided,
             tiles: self.tiles.clone(),
             panels: self.panels.clone(),
             backwards: AtomicBool::new(false),
@@ -113,16 +120,37 @@ impl Symmetric {
 
     /// The matrix with these entries. `entry(i, j)` is asked for j ≤ i only.
     pub fn from_fn(dim: usize, entry: impl Fn(usize, usize) -> f64 + Sync) -> Self {
-        let strips = dim.div_ceil(SIDE);
-        let mut tiles = vec![ZERO; tiles_before(strips)];
+        let panels = panels(dim.div_ceil(SIDE));
+        Self::of_panels(dim, panels, false, entry)
+    }
+
+    /// The same, divided among the ranks of an MPI job. All of them take part in every product.
+    pub(super) fn over_ranks(dim: usize, entry: impl Fn(usize, usize) -> f64 + Sync) -> Self {
+        let mut panels = panels(dim.div_ceil(SIDE));
+        let (count, own) = (panels.len(), ranks::own(panels.len()));
+        panels.truncate(count - own.start);
+        panels.drain(..count - own.end);
+        Self::of_panels(dim, panels, ranks::are_several(), entry)
+    }
+
+    fn of_panels(
+        dim: usize,
+        panels: Vec<Panel>,
+        divided: bool,
+        entry: impl Fn(usize, usize) -> f64 + Sync,
+    ) -> Self {
+        let first = panels.first().map_or(0, |panel| panel.first);
+        let end = panels.last().map_or(first, |panel| panel.end);
+        let mut tiles = vec![ZERO; tiles_before(end) - tiles_before(first)];
         let mut rest = tiles.as_mut_slice();
-        let mut by_strip = Vec::with_capacity(strips);
-        for strip in 0..strips {
+        let mut by_strip = Vec::with_capacity(end - first);
+        for strip in first..end {
             let (head, tail) = rest.split_at_mut(strip + 1);
-            by_strip.push(head);
+            by_strip.push((strip, head));
             rest = tail;
         }
-        by_strip.par_iter_mut().enumerate().for_each(|(i, strip)| {
+        by_strip.par_iter_mut().for_each(|(i, strip)| {
+            let i = *i;
             for (j, Tile(tile)) in strip.iter_mut().enumerate() {
                 for (r, row) in tile.iter_mut().enumerate() {
                     for (c, to) in row.iter_mut().enumerate() {
@@ -136,8 +164,9 @@ impl Symmetric {
         });
         Self {
             dim,
+            divided,
             tiles,
-            panels: panels(strips),
+            panels,
             backwards: AtomicBool::new(false),
         }
     }
@@ -145,12 +174,19 @@ impl Symmetric {
     /// Q_ij
     ///
     /// # Panics
-    /// Outside of the matrix.
+    /// Outside of the matrix, or of the part of this rank.
     pub fn entry(&self, i: usize, j: usize) -> f64 {
         assert!(i < self.dim && j < self.dim, "entry outside of the matrix");
         let (i, j) = (i.max(j), i.min(j));
-        let Tile(tile) = &self.tiles[tiles_before(i / SIDE) + j / SIDE];
+        let Tile(tile) = &self.tiles[tiles_before(i / SIDE) + j / SIDE - self.before()];
         tile[i % SIDE][j % SIDE]
+    }
+
+    /// Tiles that other ranks have, before those of this one.
+    fn before(&self) -> usize {
+        self.panels
+            .first()
+            .map_or(0, |panel| tiles_before(panel.first))
     }
 
     /// The sum of everything stored, read in the order of a product: what a product cannot be faster than.
@@ -183,11 +219,36 @@ impl Operator for Symmetric {
             share: Share::all(),
         };
         self.panels(&self.panels, x, rest, order);
-        // The last panel reaches all entries, so it comes first. Every entry has its sum in a fixed order.
-        let mut rest = &*rest;
+        if !self.divided {
+            self.add_panels(rest, out, true);
+            return;
+        }
+        assert!(!ranks::is_inside(), "a product of all ranks");
+        // Empty until a rank with panels begins it.
+        let mut total = Vec::new();
+        let whole = in_turn(&mut total, |total: &mut Vec<f64>| {
+            let begins = total.is_empty();
+            if !self.panels.is_empty() {
+                total.resize(self.dim, 0.0);
+                self.add_panels(rest, total, begins);
+            }
+        });
+        match whole {
+            true => out.copy_from_slice(&total),
+            // This rank is about to end, and its product is of no use.
+            false => out.fill(f64::NAN),
+        }
+    }
+}
+
+impl Symmetric {
+    /// Adds the vectors of the panels, or begins with them. The last panel reaches all entries, so it comes first. Every entry has its
+    /// sum in a fixed order.
+    fn add_panels(&self, sums: &[f64], out: &mut [f64], begins: bool) {
+        let mut rest = sums;
         for (number, panel) in self.panels.iter().rev().enumerate() {
             let (earlier, sums) = rest.split_at(rest.len() - panel.reach());
-            if number == 0 {
+            if begins && number == 0 {
                 out.copy_from_slice(&sums[..self.dim]);
             } else {
                 for (out, sum) in out.iter_mut().zip(sums) {
@@ -250,7 +311,8 @@ impl Symmetric {
     }
 
     fn tiles_of(&self, panel: Panel) -> &[Tile] {
-        &self.tiles[tiles_before(panel.first)..tiles_before(panel.end)]
+        let before = self.before();
+        &self.tiles[tiles_before(panel.first) - before..tiles_before(panel.end) - before]
     }
 }
 

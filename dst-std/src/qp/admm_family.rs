@@ -4,11 +4,11 @@
 //! that is calibrated per setting: the largest of a ladder for which all tuning instances are as accurate as asked for.
 
 use dst_core::qp::{Phases, Shape, Solver, Tolerance};
-use rayon::prelude::*;
 
 use super::parametric::ParametricProgram;
 use crate::control::baselines::{FixedSetting, grid};
 use crate::control::{Knobset, Pool, Program, Tuned, TuningOptions, tune};
+use crate::parallel::instances;
 use crate::progress::Progress;
 
 /// Weight of the rows without bounds, relative to the mean diagonal of P.
@@ -162,13 +162,10 @@ impl<'a> AdmmFamily<'a> {
     }
 
     fn traces(&self, tuned: &Tuned<f64>, chosen: &[usize], progress: &Progress) -> Vec<Trace> {
-        chosen
-            .par_iter()
-            .map(|&i| match progress.interrupted() {
-                true => Trace::new(),
-                false => self.trace(i, tuned.phases(), &mut self.cold(), 0.0),
-            })
-            .collect()
+        instances(chosen.len(), |place| match progress.interrupted() {
+            true => Trace::new(),
+            false => self.trace(chosen[place], tuned.phases(), &mut self.cold(), 0.0),
+        })
     }
 
     /// Calibrates a setting on these instances; returns it with its mean count, the cap for each unsolved instance.

@@ -8,6 +8,7 @@ use dst_core::qp::{ActiveSet, Bounds, Dense, DenseMemory, Instance, Status};
 
 use super::parametric::ParametricProgram;
 use crate::control::cast;
+use crate::parallel::{piece, try_instances};
 
 /// Constants of a [`Dense`] program.
 #[derive(Clone, Debug, PartialEq)]
@@ -174,7 +175,7 @@ impl<S: Scalar> Prepared<S> {
         }
     }
 
-    /// Solves these instances, one after the other.
+    /// Solves these instances: from a warm start one after the other, cold side by side.
     pub fn solve_all(
         &self,
         program: &ParametricProgram,
@@ -183,41 +184,61 @@ impl<S: Scalar> Prepared<S> {
         capacity: usize,
         budget: usize,
     ) -> Result<Vec<Solved>, dst_core::Error> {
-        let mut buffers = self.buffers(capacity);
-        let mut memory = buffers.memory()?;
+        match start {
+            Start::Cold => try_instances(chosen.len(), |place| {
+                let mut buffers = self.buffers(capacity);
+                self.solve(program, chosen[place], &mut buffers.memory()?, budget)
+            }),
+            Start::Warm => {
+                let mut buffers = self.buffers(capacity);
+                let mut memory = buffers.memory()?;
+                let one = |&i: &usize| self.solve(program, i, &mut memory, budget);
+                chosen.iter().map(one).collect()
+            }
+        }
+    }
+
+    /// Solves an instance, from the set that is in the memory.
+    fn solve(
+        &self,
+        program: &ParametricProgram,
+        i: usize,
+        memory: &mut DenseMemory<'_, S>,
+        budget: usize,
+    ) -> Result<Solved, dst_core::Error> {
         let dense = self.dense();
-        chosen
-            .iter()
-            .map(|&i| {
-                if start == Start::Cold {
-                    memory.reset();
-                }
-                let Instance {
-                    linear,
-                    lower,
-                    upper,
-                } = program.instance(i);
-                let (linear, lower, upper) = (cast(linear), cast(lower), cast(upper));
-                let bounds: Bounds<'_, S> = Bounds {
-                    lower: &lower,
-                    upper: &upper,
-                };
-                let outcome = dense.solve(&mut memory, &linear, bounds, budget)?;
-                let mut multipliers = vec![0.0; self.scale.len()];
-                for (row, value) in dense.multipliers(&memory) {
-                    multipliers[row] = value.to_f64();
-                }
-                Ok(Solved {
-                    status: outcome.status,
-                    steps: outcome.steps,
-                    operations: outcome.operations,
-                    variables: cast(memory.variables()),
-                    multipliers,
-                })
-            })
-            .collect()
+        let Instance {
+            linear,
+            lower,
+            upper,
+        } = program.instance(i);
+        let (linear, lower, upper) = (cast(linear), cast(lower), cast(upper));
+        let bounds: Bounds<'_, S> = Bounds {
+            lower: &lower,
+            upper: &upper,
+        };
+        let outcome = dense.solve(memory, &linear, bounds, budget)?;
+        let mut multipliers = vec![0.0; self.scale.len()];
+        for (row, value) in dense.multipliers(memory) {
+            multipliers[row] = value.to_f64();
+        }
+        Ok(Solved {
+            status: outcome.status,
+            steps: outcome.steps,
+            operations: outcome.operations,
+            variables: cast(memory.variables()),
+            multipliers,
+        })
     }
 }
+
+piece!(Solved {
+    status,
+    steps,
+    operations,
+    variables,
+    multipliers
+});
 
 impl<S: Scalar> Buffers<S> {
     /// The memory, for solves one after the other; the first one is cold.

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use super::section::Section;
 use crate::files::{Lock, Use, probe, reason, try_to_write, write_file};
+use crate::parallel::ranks;
 
 /// A directory for results, known to be writable, and locked.
 #[derive(Debug)]
@@ -33,9 +34,12 @@ impl OutDir {
 
     fn locked(path: PathBuf, how: Use) -> Result<Self, String> {
         let refused = |error: io::Error| refused(&path, &error);
-        let missing = path.ancestors().take_while(|folder| !folder.exists());
-        let made = Made(missing.map(Path::to_owned).collect());
-        fs::create_dir_all(&path).map_err(refused)?;
+        let mut made = Made(Vec::new());
+        if ranks::is_first() {
+            let missing = path.ancestors().take_while(|folder| !folder.exists());
+            made.0.extend(missing.map(Path::to_owned));
+            fs::create_dir_all(&path).map_err(refused)?;
+        }
         probe(&path).map_err(refused)?;
         let lock = Lock::of_directory(&path, how).ok_or_else(|| {
             format!(

@@ -46,6 +46,7 @@ use crate::family::{
     self, Descent, Evaluation, Evaluator, Restarts, Score, Stream, TrustRegion, choose, perturbed,
 };
 use crate::format::short;
+use crate::parallel::try_instances;
 use crate::progress::{Interrupt, Progress};
 use runs::Runs;
 use search::{Baseline, CHOICE, Chosen, Evolution, Grid, compete};
@@ -240,14 +241,12 @@ impl<'a> Contest<'a> {
     }
 
     fn counts(&self, stream: Stream, theta: &[f64]) -> Result<Counts, Failure> {
-        use rayon::prelude::*;
         let never = Interrupt::never();
         let limits = (self.config.max_steps, 1.0);
-        let starts = self.runs.starts(stream).par_iter();
-        let trials: Vec<Result<Trial, Failure>> = starts
-            .map(|start| self.runs.trial(start, theta, limits, false, &never))
-            .collect();
-        let trials: Vec<Trial> = trials.into_iter().collect::<Result<_, _>>()?;
+        let starts = self.runs.starts(stream);
+        let trials: Vec<Trial> = try_instances(starts.len(), |i| {
+            self.runs.trial(&starts[i], theta, limits, false, &never)
+        })?;
         Ok(Counts::new(
             &trials,
             self.config.criterion,

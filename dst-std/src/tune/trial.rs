@@ -16,6 +16,7 @@ use dst_core::{
 };
 
 use crate::family::Work;
+use crate::parallel::piece;
 use crate::progress::Interrupt;
 
 /// Steps between two polls of the interrupt flag.
@@ -48,6 +49,14 @@ pub(super) struct Trial {
     /// Evaluations of the run.
     pub(super) work: Work,
 }
+
+piece!(Trial {
+    steps,
+    criterion,
+    score,
+    gradient,
+    work
+});
 
 /// The reason why there is no trial.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use crate::linalg::householder::Householder;
 use crate::linalg::symmetric::Symmetric;
 use crate::linalg::{Operator, TwoPass};
 use crate::machine::Footprint;
+use crate::parallel::ranks;
 use crate::problems::quadratic;
 
 /// The basis in which the spectrum stands.
@@ -131,7 +132,7 @@ impl InstanceSpec {
             Basis::Reflections(count) => {
                 let q = quadratic::reflected(dim, count, seed);
                 if dense {
-                    Matrix::Dense(q.to_dense())
+                    Matrix::Dense(q.to_dense_over_ranks())
                 } else {
                     Matrix::Structured(q)
                 }
@@ -173,8 +174,8 @@ impl InstanceSpec {
                     .with("corrections of reflections", reflections, few)
                     .with(
                         matrix,
-                        [number, 0.5, d, d],
-                        "leave out --dense or use a smaller --dim",
+                        [number, 0.5 / ranks::count() as f64, d, d],
+                        "leave out --dense, use a smaller --dim, or more ranks on other machines",
                     )
             }
         }

@@ -1,6 +1,6 @@
 //! Lints: the whole workspace with every feature, dst-core with each feature alone, and dst-std as a plain library.
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, FEATURES};
 
 /// Everything at once.
 pub(crate) fn workspace(cargo: &Cargo) -> Result<(), String> {
@@ -9,7 +9,7 @@ pub(crate) fn workspace(cargo: &Cargo) -> Result<(), String> {
         "clippy",
         "--workspace",
         "--all-targets",
-        "--all-features",
+        FEATURES,
         "--",
         "-D",
         "warnings",

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use crate::cargo::{Cargo, answer};
+use crate::cargo::{Cargo, FEATURES, answer};
 
 /// The files that the tests need.
 const FILES: [&str; 4] = ["a1a", "a2a", "a3a", "w3a"];
@@ -26,7 +26,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     }
     let mut tests = cargo.command();
     // With the features of the other tests: nothing is compiled again.
-    tests.args(["test", "--workspace", "--all-features"]);
+    tests.args(["test", "--workspace", FEATURES]);
     for program in PROGRAMS {
         tests.args(["--test", program]);
     }

@@ -6,20 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cargo::{Cargo, answer};
+use crate::cargo::{Cargo, FEATURES, answer};
 
 /// Crates with an `examples` folder.
 const PACKAGES: [&str; 2] = ["dst-core", "dst-std"];
 
 pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     // With the features of the tests: the libraries are compiled already.
-    cargo.run(&[
-        "build",
-        "--quiet",
-        "--workspace",
-        "--all-features",
-        "--examples",
-    ])?;
+    cargo.run(&["build", "--quiet", "--workspace", FEATURES, "--examples"])?;
     let programs = cargo.target_folder("debug").join("examples");
     let mut count = 0;
     for package in PACKAGES {

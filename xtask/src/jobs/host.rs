@@ -1,6 +1,6 @@
 //! Tests on this machine.
 
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, FEATURES};
 
 /// Unit and integration tests. The kinds of targets are named because `--all-targets` would run the benchmarks too, and compile the
 /// examples, which a job of their own runs.
@@ -8,7 +8,7 @@ pub(crate) fn tests(cargo: &Cargo) -> Result<(), String> {
     cargo.run(&[
         "test",
         "--workspace",
-        "--all-features",
+        FEATURES,
         "--no-fail-fast",
         "--lib",
         "--bins",
@@ -18,11 +18,5 @@ pub(crate) fn tests(cargo: &Cargo) -> Result<(), String> {
 
 /// The examples in the documentation.
 pub(crate) fn doctests(cargo: &Cargo) -> Result<(), String> {
-    cargo.run(&[
-        "test",
-        "--doc",
-        "--workspace",
-        "--all-features",
-        "--no-fail-fast",
-    ])
+    cargo.run(&["test", "--doc", "--workspace", FEATURES, "--no-fail-fast"])
 }

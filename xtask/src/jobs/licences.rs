@@ -21,7 +21,7 @@ const ALLOWED: [&str; 7] = [
 ];
 
 /// Licences of tools that are compiled and run here, and not handed out.
-const TOOLS_ONLY: [&str; 1] = ["MPL-2.0"];
+const TOOLS_ONLY: [&str; 2] = ["MPL-2.0", "ISC"];
 
 /// Names that licence files begin with.
 const BEGINNINGS: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "UNLICENSE", "NOTICE"];

@@ -27,6 +27,7 @@ pub(crate) mod msrv;
 pub(crate) mod overhead;
 pub(crate) mod packages;
 pub(crate) mod portable;
+pub(crate) mod ranks;
 pub(crate) mod soak;
 pub(crate) mod templates;
 pub(crate) mod words;
@@ -97,6 +98,7 @@ pub(crate) const HOST: &[Job] = &[
     noted("fuzz", fuzz::in_tests),
     noted("portable", portable::run),
     noted("soak", soak::in_tests),
+    noted("ranks", |cargo| ranks::run(cargo, ranks::KILLS)),
 ];
 
 /// Jobs for other targets.

@@ -5,7 +5,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::cargo::{Cargo, succeed};
+use crate::cargo::{Cargo, FEATURES, succeed};
 use crate::toolchain::installing;
 
 /// Packages to publish.
@@ -21,7 +21,7 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     check
         .current_dir(cargo.root())
         .args(["run", &version, "cargo", "check", "--quiet", "--locked"])
-        .args(["--lib", "--bins", "--all-features"])
+        .args(["--lib", "--bins", FEATURES])
         .args(PACKAGES.iter().flat_map(|name| ["--package", name]))
         .env("CARGO_TARGET_DIR", cargo.target_folder("msrv"));
     // Those of the cargo that started us would be taken instead.

@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::cargo::{Cargo, answer};
 
 /// Packages to publish, each after those it depends on.
-const PACKAGES: [&str; 3] = ["dst-core", "dst-ffi", "dst-std"];
+const PACKAGES: [&str; 4] = ["dst-core", "dst-ffi", "dst-mpi", "dst-std"];
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Files and keys of every package.
@@ -37,7 +37,8 @@ pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
     let mut build = cargo.command();
     build
         .current_dir(folder.join(format!("dst-ffi-{VERSION}")))
-        .args(["check", "--quiet", "--config", &patch(&folder)]);
+        .args(["check", "--quiet"])
+        .args(patch(&folder));
     answer(build.arg("--target-dir").arg(cargo.target_folder("")))?;
     Ok(format!("{} installed and run", PACKAGES.join(", ")))
 }
@@ -95,10 +96,14 @@ fn check(package: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes dst-core from its package, since no registry has it yet.
-fn patch(folder: &Path) -> String {
-    let core = folder.join(format!("dst-core-{VERSION}"));
-    format!("patch.crates-io.dst-core.path='{}'", core.display())
+/// Takes the packages that others depend on from their folders, since no registry has them yet.
+fn patch(folder: &Path) -> [String; 4] {
+    let from = |name: &str| {
+        let package = folder.join(format!("{name}-{VERSION}"));
+        format!("patch.crates-io.{name}.path='{}'", package.display())
+    };
+    let with = || "--config".to_owned();
+    [with(), from("dst-core"), with(), from("dst-mpi")]
 }
 
 /// Installs the program `dst` from its package; returns it.
@@ -113,10 +118,11 @@ fn install(cargo: &Cargo, folder: &Path) -> Result<PathBuf, String> {
             "--path",
             &format!("dst-std-{VERSION}"),
         ])
-        .args(["--config", &patch(folder)])
+        .args(patch(folder))
         // The dependencies as the workspace compiles them; our own crates quickly.
         .args(["--config", "profile.release.debug=1"])
         .args(["--config", "profile.release.package.dst-core.opt-level=0"])
+        .args(["--config", "profile.release.package.dst-mpi.opt-level=0"])
         .args(["--config", "profile.release.package.dst-std.opt-level=0"])
         .arg("--root")
         .arg(&root)

@@ -1,10 +1,11 @@
 //! The sweep over dimension, tolerance and step size.
 
 use dst_core::Crossing;
-use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::experiments::{Context, Failure, common};
+use crate::parallel::ranks::{self, try_large_instances};
+use crate::parallel::{piece, try_instances};
 use crate::progress::Counter;
 use crate::validation::{
     Basis, GradientRun, Instance, InstanceSpec, IntegratorName, Slots, TRUTH_RTOL, USUAL_RTOL,
@@ -128,6 +129,13 @@ pub struct Point {
     pub nfe_ratio: f64,
 }
 
+piece!(Point {
+    step,
+    steps,
+    error,
+    nfe_ratio
+});
+
 /// The same gradient by the structured and by the formed matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Formed {
@@ -207,19 +215,16 @@ fn case(
     // Small systems one per thread, which share the memory; large ones one after the other, each on all threads.
     let side_by_side = problem.dim <= 1000;
     let share = if side_by_side {
-        config.kept_bytes / context.threads.max(1)
+        config.kept_bytes / ranks::on_this_machine() / context.threads.max(1)
     } else {
-        config.kept_bytes
+        config.kept_bytes / ranks::on_this_machine()
     };
     let state_bytes = size_of::<f64>() * instance.x0.len();
     let tolerances = (config.truth_rtol, config.usual_rtol);
-    let truth = truth(
-        instance,
-        epsilon,
-        tolerances,
-        config.kept_bytes / state_bytes,
-    )
-    .map_err(|error| Failure::NoAnswer(format!("the adaptive solver: {error}")))?;
+    // Its evaluations are reported, and depend on its slots: these do not depend on the ranks.
+    let slots = config.kept_bytes / state_bytes;
+    let truth = truth(instance, epsilon, tolerances, slots)
+        .map_err(|error| Failure::NoAnswer(format!("the adaptive solver: {error}")))?;
     let point = |job: Job| -> Result<Option<Point>, Failure> {
         let (method, crossing, step) = job;
         if context.interrupted() {
@@ -245,12 +250,9 @@ fn case(
     };
     let jobs = jobs(config);
     let points: Result<Vec<Option<Point>>, Failure> = if side_by_side {
-        jobs.par_iter()
-            .with_max_len(1)
-            .map(|&job| point(job))
-            .collect()
+        try_instances(jobs.len(), |place| point(jobs[place]))
     } else {
-        jobs.iter().map(|&job| point(job)).collect()
+        try_large_instances(jobs.len(), |place| point(jobs[place]))
     };
     let Some(points) = points?.into_iter().collect::<Option<Vec<Point>>>() else {
         return Ok(None);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::cargo::{Cargo, answer, bless};
+use crate::cargo::{Cargo, FEATURES, answer, bless};
 
 /// Crates with the files of their listings.
 const CRATES: [(&str, &str); 2] = [
@@ -54,7 +54,7 @@ fn document(cargo: &Cargo, package: &str) -> Result<PathBuf, String> {
     let mut rustdoc = cargo.command();
     rustdoc
         .args(["rustdoc", "--quiet", "--package", package, "--lib"])
-        .args(["--all-features", "--"])
+        .args([FEATURES, "--"])
         .args(["-Zunstable-options", "--output-format", "json"])
         .env("RUSTDOC", &wrapper);
     answer(&mut rustdoc)?;

@@ -1,7 +1,16 @@
-//! Number of threads for the whole crate, and the division of work among them.
+//! Number of threads for the whole crate, and the division of work among them and among the ranks of an MPI job.
 //!
 //! Work is cut into pieces whose number depends on the problem alone, and partial sums are added in the order of the
-//! pieces. Results therefore depend neither on the number of threads nor on their timing.
+//! pieces. Results therefore depend neither on the number of threads nor on their timing. Instances are divided among ranks first, by
+//! `instances` and `in_turn`; the feature `mpi` lets there be more than one.
+
+mod piece;
+pub(crate) mod ranks;
+
+#[cfg(test)]
+pub(crate) use piece::comes_back;
+pub(crate) use piece::{Piece, piece};
+pub(crate) use ranks::{in_turn, instances, try_instances};
 
 /// Largest number of threads that is accepted.
 pub const MOST: usize = 1024;
@@ -20,11 +29,10 @@ pub fn with<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Result<
         .map_err(|error| format!("{threads} threads cannot be started: {error}"))
 }
 
-/// As many threads as the machine has cores for this process.
+/// As many threads as the machine has cores for this process; the ranks of a job on one machine share them.
 pub fn available() -> usize {
-    std::thread::available_parallelism()
-        .map_or(1, usize::from)
-        .min(MOST)
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (cores / ranks::on_this_machine()).clamp(1, MOST)
 }
 
 /// Does both, side by side if there is more than one thread. Work is halved with it until the pieces are small enough, always at
