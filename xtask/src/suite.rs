@@ -12,11 +12,11 @@ use std::time::Instant;
 use crate::cargo::Cargo;
 use crate::jobs::{Job, Run};
 
-/// How a job went.
+/// Outcome of a job.
 struct Ended {
     name: &'static str,
     seconds: f64,
-    /// What it has to tell, or what failed.
+    /// Its note, or the error.
     result: Result<String, String>,
 }
 

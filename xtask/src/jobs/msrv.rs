@@ -9,7 +9,7 @@ use crate::cargo::{Cargo, FEATURES, succeed};
 use crate::toolchain::installing;
 
 /// Packages to publish.
-const PACKAGES: [&str; 3] = ["dst-core", "dst-ffi", "dst-std"];
+const PACKAGES: [&str; 4] = ["dst-core", "dst-ffi", "dst-mpi", "dst-std"];
 
 /// Checks them.
 pub(crate) fn run(cargo: &Cargo) -> Result<String, String> {
