@@ -48,7 +48,7 @@ const COMMANDS: [(&str, &str); 9] = [
     ),
     (
         "reproduce",
-        "reproduce --quick --only validation --quiet --out OUT",
+        "reproduce --quick --only validation control ola --quiet --out OUT",
     ),
 ];
 
