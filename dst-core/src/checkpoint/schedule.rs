@@ -41,7 +41,7 @@
 use super::binomial::{Row, TERMS, beta, cost};
 use super::{Mark, Reversal};
 use crate::slices::split_mut;
-use core::cell::Cell;
+use core::mem::swap;
 
 /// No step: the schedule stores no further state.
 const NEVER: usize = usize::MAX;
@@ -160,9 +160,10 @@ impl Schedule {
         let step_of = |i| marks.get(i).map_or(0, |m: &Mark| m.step);
         if step_of(self.head) - step_of(self.base) > self.len - self.base {
             // Too long: the mark becomes fixed. Those in between move up, which is rare enough not to matter.
-            let cells = Cell::from_mut(&mut *marks).as_slice_of_cells();
-            let between = cells.get(self.base + 1..=self.head).unwrap_or_default();
-            between.windows(2).rev().for_each(exchange);
+            let between = marks.get_mut(self.base + 1..=self.head).unwrap_or_default();
+            if let Some(&Mark { step, slot, .. }) = between.last() {
+                insert(between.iter_mut(), step, slot);
+            }
             self.base += 1;
             self.turn();
             if self.base + 1 == self.len {
@@ -182,18 +183,9 @@ impl Schedule {
     /// Phase 3: overwrites the mark with the least loss.
     fn replace(&mut self, marks: &mut [Mark], step: usize) -> usize {
         let victim = self.head;
-        let cells = Cell::from_mut(&mut *marks).as_slice_of_cells();
-        let upper = cells.get(victim..).unwrap_or_default();
-        upper.windows(2).for_each(exchange);
-        let mut slot = 0;
-        if let Some(top) = upper.last() {
-            slot = top.get().slot;
-            top.set(Mark {
-                step,
-                slot,
-                ..Mark::EMPTY
-            });
-        }
+        let upper = marks.get_mut(victim..).unwrap_or_default();
+        let slot = upper.first().map_or(0, |mark| mark.slot);
+        insert(upper.iter_mut().rev(), step, slot);
         survey(marks, victim.saturating_sub(1));
         self.plan(marks);
         slot as usize
@@ -334,29 +326,33 @@ impl Schedule {
 fn survey(marks: &mut [Mark], first: usize) {
     let mut wide = Row::new(marks.len() - first + 1);
     let (lower, upper) = split_mut(marks, first);
-    let mut below = lower.last().copied();
     let mut upper = upper.iter_mut();
     let Some(mut mark) = upper.next() else {
         return;
     };
+    // Mark 0 stays: below it lies an empty segment that is too cheap to be merged with another one.
+    let mut low = lower.last().copied().unwrap_or(Mark {
+        step: mark.step,
+        cost: (-NO_VICTIM) as usize,
+        best: NO_VICTIM,
+        ..Mark::EMPTY
+    });
     for above in upper {
-        let row = wide.below();
         let l = above.step - mark.step;
-        let mut reps = mark.guess();
-        let t = row.steps(l, &mut reps);
-        (mark.cost, mark.best, mark.reps) = (t, NO_VICTIM, reps as u32 & !HERE);
-        if let Some(low) = below {
-            let joint = wide.steps(l + (mark.step - low.step), &mut low.guess());
-            let raised = wide.steps(l, &mut reps);
-            let local = joint.wrapping_sub(low.cost).wrapping_sub(t) as isize;
-            let deeper = low.best.saturating_add(raised.wrapping_sub(t) as isize);
-            mark.best = deeper.min(local);
-            if local < deeper || local == deeper && row.slots() > TIES {
-                mark.reps |= HERE;
-            }
+        let (joint, _) = wide.steps(l + (mark.step - low.step), low.guess());
+        let (raised, near) = wide.steps(l, mark.guess());
+        wide = wide.below();
+        let (t, reps) = wide.steps(l, near);
+        // Both without the contribution of this mark.
+        let local = joint.wrapping_sub(low.cost).wrapping_sub(raised) as isize;
+        let deeper = low.best;
+        mark.cost = t;
+        mark.best = deeper.min(local).wrapping_add_unsigned(raised.wrapping_sub(t));
+        mark.reps = reps as u32 & !HERE;
+        if local < deeper || local == deeper && wide.slots() > TIES {
+            mark.reps |= HERE;
         }
-        below = Some(*mark);
-        wide = row;
+        low = *mark;
         mark = above;
     }
 }
@@ -367,14 +363,11 @@ fn flip(marks: &mut [Mark]) {
     marks.reverse();
 }
 
-/// Exchanges two neighbours. Applied to all pairs of a slice in order, it moves the first entry to the end and the others down by
-/// one. A plain copy would need half the moves, but the compiler turns it into a call of `memmove`, 1.6 KiB of code on a small
-/// machine.
-fn exchange(pair: &[Cell<Mark>]) {
-    if let [a, b] = pair {
-        // Not `Cell::swap`, which can panic.
-        let (x, y) = (a.get(), b.get());
-        a.set(y);
-        b.set(x);
+/// Inserts a step and its slot before the first of these marks; each moves on by one, and the last one goes. Only marks in use
+/// have more than these two fields.
+fn insert<'a>(marks: impl Iterator<Item = &'a mut Mark>, mut step: usize, mut slot: u32) {
+    for mark in marks {
+        swap(&mut mark.step, &mut step);
+        swap(&mut mark.slot, &mut slot);
     }
 }
