@@ -201,68 +201,61 @@ impl Schedule {
         let s = marks.len();
         let product = (s + 1).saturating_mul(s + 2).saturating_mul(s + 3);
         let (near, far) = (product / 6, self.far);
-        // Twice the gains if x_k is stored over the best mark below, and if the last mark moves to k. With every step they rise by
-        // twice its share of d (d - 1) / 2 + d h, less twice the slopes of t(d, 2) and t(length + d, 2) - t(length, 2). A slope
-        // r grows by one whenever the length passes beta(2, r).
-        let (mut deep, mut moved) = (under.best.saturating_mul(-2), 0isize);
-        let (mut r, mut r_end) = (0usize, 1usize);
-        let mut q = if length > beta(2, TERMS) {
+        // Twice the losses that remain if x_k is stored over the best mark below, and if the last mark moves to k: they fall by
+        // twice the share of a step in d (d - 1) / 2 + d h, less twice the slopes of t(d, 2) and t(length + d, 2) - t(length, 2).
+        // Such a slope r grows by one whenever the length passes beta(2, r), the next one of which is r + 2 further.
+        let (mut deep, mut moved) = (under.best.wrapping_mul(2), 0isize);
+        let (mut deep_gap, mut deep_end) = (1usize, 1usize);
+        let q = if length > beta(2, TERMS) {
             under.guess()
         } else {
             0
         };
-        let mut q_end = (q + 1) * (q + 2) / 2;
-        while q_end < length {
-            q += 1;
-            q_end += q + 1;
+        let (mut gap, mut end) = (q + 1, (q + 1) * (q + 2) / 2);
+        while end < length {
+            gap += 1;
+            end += gap;
         }
-        q_end -= length;
+        end -= length;
         // Twice the look-ahead h: a run that continues after step k has at least k + 1 steps.
-        let mut k = top.step;
-        let mut rise = 2 + usize::from(k >= near) + usize::from(k >= far);
-        let mut farther = if k < near { near } else { far };
+        let ahead = 2 + usize::from(top.step >= near) + usize::from(top.step >= far);
+        let farther = if top.step < near { near } else { far };
+        let mut farther = farther.wrapping_sub(top.step);
+        let (mut deep_fall, mut fall) = (ahead.wrapping_sub(2) as isize, ahead.wrapping_sub(2 * gap) as isize);
         let mut d = 0usize;
-        loop {
+        while deep >= 0 && moved >= 0 {
             d += 1;
-            k = k.wrapping_add(1);
-            if d > r_end {
-                r += 1;
-                r_end += r + 1;
+            if d > deep_end {
+                deep_gap += 1;
+                deep_end += deep_gap;
+            } else {
+                deep_fall += 2;
             }
-            if d > q_end {
-                q += 1;
-                q_end += q + 1;
+            if d > end {
+                gap += 1;
+                end += gap;
+            } else {
+                fall += 2;
             }
-            if k == farther {
-                farther = far;
-                rise += 1;
-                deep = deep.saturating_add_unsigned(d - 1);
-                moved = moved.saturating_add_unsigned(d - 1);
+            if d == farther {
+                farther = far.wrapping_sub(top.step);
+                deep_fall += 1;
+                fall += 1;
+                deep = deep.wrapping_sub_unsigned(d - 1);
+                moved = moved.wrapping_sub_unsigned(d - 1);
             }
-            deep = deep.wrapping_add_unsigned(rise.wrapping_sub(2 * r));
-            moved = moved.wrapping_add_unsigned(rise.wrapping_sub(2 * q));
-            rise += 2;
-            if deep > 0 || moved > 0 || k == NEVER {
-                self.next = k;
-                self.head = if deep >= moved {
-                    self.best_victim(marks)
-                } else {
-                    self.len - 1
-                };
-                return;
+            deep = deep.wrapping_sub(deep_fall);
+            moved = moved.wrapping_sub(fall);
+        }
+        self.next = top.step.saturating_add(d);
+        self.head = self.len - 1;
+        if deep <= moved {
+            // The mark with the least loss, below the last one.
+            self.head -= 1;
+            while self.head > 1 && marks.get(self.head).is_some_and(|m| m.reps & HERE == 0) {
+                self.head -= 1;
             }
         }
-    }
-
-    /// The mark with the least loss, below the last one.
-    fn best_victim(&self, marks: &[Mark]) -> usize {
-        let lower = marks.get(1..self.len - 1).unwrap_or_default();
-        let kept = lower
-            .iter()
-            .rev()
-            .take_while(|m| m.reps & HERE == 0)
-            .count();
-        (lower.len() - kept).max(1)
     }
 
     /// The total number of forward steps, including the first sweep, if the run stops after `n` steps with the states stored so
@@ -348,7 +341,7 @@ fn survey(marks: &mut [Mark], first: usize) {
         let deeper = low.best;
         mark.cost = t;
         mark.best = deeper.min(local).wrapping_add_unsigned(raised.wrapping_sub(t));
-        mark.reps = reps as u32 & !HERE;
+        mark.reps = reps as u32;
         if local < deeper || local == deeper && wide.slots() > TIES {
             mark.reps |= HERE;
         }
