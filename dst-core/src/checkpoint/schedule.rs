@@ -40,7 +40,7 @@
 
 use super::binomial::{Row, TERMS, beta, cost};
 use super::{Mark, Reversal};
-use crate::slices::split_mut;
+use crate::slices::{short_loop, split_mut};
 use core::mem::swap;
 
 /// No step: the schedule stores no further state.
@@ -113,17 +113,24 @@ impl Schedule {
     }
 
     /// Records that the state of step [`next_save`](Self::next_save) is being stored, and returns its slot.
+    #[inline(never)]
     pub fn save(&mut self, marks: &mut [Mark]) -> usize {
         let step = self.next;
         if self.len < marks.len() {
-            self.grow(marks, step)
-        } else if self.base + 1 < self.len {
-            self.fill(marks, step)
-        } else if step != NEVER {
-            self.replace(marks, step)
-        } else {
-            0
+            return self.grow(marks, step);
         }
+        let (slot, first) = if self.base + 1 < self.len {
+            (self.fill(marks, step), 0)
+        } else if step != NEVER {
+            (self.replace(marks, step), self.head.saturating_sub(1))
+        } else {
+            return 0;
+        };
+        if self.base + 1 == self.len {
+            survey(marks, first);
+            self.plan(marks);
+        }
+        slot
     }
 
     /// Phase 1: uses a free slot.
@@ -166,10 +173,6 @@ impl Schedule {
             }
             self.base += 1;
             self.turn();
-            if self.base + 1 == self.len {
-                survey(marks, 0);
-                self.plan(marks);
-            }
         }
         slot
     }
@@ -181,13 +184,10 @@ impl Schedule {
     }
 
     /// Phase 3: overwrites the mark with the least loss.
-    fn replace(&mut self, marks: &mut [Mark], step: usize) -> usize {
-        let victim = self.head;
-        let upper = marks.get_mut(victim..).unwrap_or_default();
+    fn replace(&self, marks: &mut [Mark], step: usize) -> usize {
+        let upper = marks.get_mut(self.head..).unwrap_or_default();
         let slot = upper.first().map_or(0, |mark| mark.slot);
         insert(upper.iter_mut().rev(), step, slot);
-        survey(marks, victim.saturating_sub(1));
-        self.plan(marks);
         slot as usize
     }
 
@@ -215,6 +215,7 @@ impl Schedule {
         while end < length {
             gap += 1;
             end += gap;
+            short_loop();
         }
         end -= length;
         // Twice the look-ahead h: a run that continues after step k has at least k + 1 steps.
@@ -254,6 +255,7 @@ impl Schedule {
             self.head -= 1;
             while self.head > 1 && marks.get(self.head).is_some_and(|m| m.reps & HERE == 0) {
                 self.head -= 1;
+                short_loop();
             }
         }
     }
@@ -362,5 +364,6 @@ fn insert<'a>(marks: impl Iterator<Item = &'a mut Mark>, mut step: usize, mut sl
     for mark in marks {
         swap(&mut mark.step, &mut step);
         swap(&mut mark.slot, &mut slot);
+        short_loop();
     }
 }

@@ -8,8 +8,7 @@
 //! two rows, and the schedule copies a state into a slot just before its row is reused. A state that is already in its slot is
 //! only recorded.
 
-use core::cell::Cell;
-use core::mem::{replace, swap};
+use core::mem::swap;
 
 use super::memory::{Book, Borrowed, NONE, Phase, View, Work, Workspace, row_of, slot_shape};
 use super::plan::Problem;
@@ -251,8 +250,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     /// Makes steps until `end`, a stop, or full slots: the loop in which nearly all time is spent.
     ///
     /// Every slice is cut again to the length that the system declares: if that is a constant, the compiler unrolls the vector
-    /// loops and drops their bounds checks. The readings are cells so that they stay in memory: a register would be saved and
-    /// restored around every call into the system.
+    /// loops and drops their bounds checks.
     #[inline(always)]
     fn stretch(
         &self,
@@ -307,27 +305,30 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         else {
             return Err(Error::Order);
         };
-        let (criterion, previous) = (Cell::from_mut(criterion), Cell::from_mut(previous));
-        let (best, loss) = (Cell::from_mut(best), Cell::from_mut(loss));
         // Step before which something else has to be done: the call ends, or a state is saved.
         let mut pause = end.min(schedule.next_save().saturating_add(1));
         let mut evaluated = *phase == Phase::Running;
         let mut steps = *steps_done;
         let mut t = self.time(steps);
+        let mut now = Reading {
+            criterion: *criterion,
+            loss: *loss,
+        };
+        let mut before = *previous;
+        let (mut low, mut high) = quiet(epsilon, *best, *best_is_current, *entry);
         let phase = loop {
             if !evaluated {
                 let (tape, _) = split_mut(record, dims.tape);
-                let reading = system.rate(Point { theta, x: cur, t }, rate, tape, scratch);
-                let j = reading.criterion;
-                criterion.set(j);
-                loss.set(reading.loss);
-                see(steps, reading);
-                // The common paths take two or three comparisons; NaN fails the first of them, +∞ the last.
-                if j > epsilon && j < best.get() {
-                    best.set(j);
-                    *best_is_current = true;
-                } else if !(j > epsilon && j < S::INFINITY) || *best_is_current || *entry != NONE {
-                    let better = j < best.get() && j.is_finite();
+                now = system.rate(Point { theta, x: cur, t }, rate, tape, scratch);
+                let j = now.criterion;
+                see(steps, now);
+                if j > low && j < high {
+                    if *best_is_current {
+                        *best = j;
+                        high = j;
+                    }
+                } else {
+                    let better = j < *best && j.is_finite();
                     if !better && *best_is_current && steps > 0 {
                         // The previous iterate was the best: keep it.
                         *best_is_current = false;
@@ -337,7 +338,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                         break Phase::BadCriterion;
                     }
                     if better {
-                        best.set(j);
+                        *best = j;
                         *best_is_current = true;
                     }
                     if j > epsilon {
@@ -353,6 +354,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                             break Phase::Reached;
                         }
                     }
+                    (low, high) = quiet(epsilon, *best, *best_is_current, *entry);
                 }
             }
             evaluated = false;
@@ -363,7 +365,16 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                 // x_{k−1} is about to be overwritten.
                 let slot = schedule.save(marks);
                 pause = end.min(schedule.next_save().saturating_add(1));
-                if steps > in_place {
+                if keeping {
+                    let place = fresh.next();
+                    let Some(row) = place.0.get_mut(..dims.states) else {
+                        return Err(Error::Changed);
+                    };
+                    prev = row;
+                    if fresh.shape.record > 0 {
+                        record_prev = place.1;
+                    }
+                } else if steps > in_place {
                     let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
                     let saved = slots.save_by(copy, fresh.shape, slot, prev, record_prev);
                     if saved.is_err() {
@@ -372,47 +383,44 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                     }
                 }
             }
-            let (mut free, mut free_record) = (prev, <&mut [S]>::default());
-            if keeping {
-                let place = fresh.next();
-                let Some(row) = place.0.get_mut(..dims.states) else {
-                    return Err(Error::Changed);
-                };
-                (free, free_record) = (row, place.1);
-            }
             let finite = if self.plan.integrator.is_map() {
                 system.all_finite(rate)
             } else {
                 let at = Point { theta, x: cur, t };
-                integrator.step(system, at, rate, record, free, scratch)
+                integrator.step(system, at, rate, record, prev, scratch)
             };
             if !finite {
                 break Phase::BadState;
             }
-            prev = cur;
+            swap(&mut cur, &mut prev);
             if self.plan.integrator.is_map() {
-                cur = replace(&mut rate, free);
-            } else {
-                cur = free;
+                swap(&mut cur, &mut rate);
             }
             if record_len > 0 {
-                if keeping && fresh.shape.record > 0 {
-                    record_prev = record;
-                    record = if self.plan.integrator.is_map() {
-                        replace(&mut record_next, free_record)
-                    } else {
-                        free_record
-                    };
-                } else {
-                    swap(&mut record, &mut record_prev);
+                if self.plan.integrator.is_map() && keeping && fresh.shape.record > 0 {
+                    swap(&mut record_next, &mut record_prev);
                 }
+                swap(&mut record, &mut record_prev);
             }
             steps = steps.wrapping_add(1);
-            previous.set(criterion.get());
             t = self.time(steps);
+            before = now.criterion;
         };
         *steps_done = steps;
+        (*criterion, *previous, *loss) = (now.criterion, before, now.loss);
         Ok(phase)
+    }
+}
+
+/// Open interval of the readings after which there is nothing to do but to lower the best one, if it is that of x_k.
+#[inline(always)]
+fn quiet<S: Scalar>(epsilon: S, best: S, best_is_current: bool, entry: usize) -> (S, S) {
+    if entry != NONE {
+        (S::INFINITY, S::INFINITY)
+    } else if best_is_current {
+        (epsilon, best)
+    } else {
+        (if best > epsilon { best } else { epsilon }, S::INFINITY)
     }
 }
 
