@@ -375,7 +375,8 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         left: &mut usize,
     ) -> Result<(), Error> {
         let mut operation = Operation::Advance;
-        if !self.sweep.at_hand && (self.is_placed() || self.end == 0) {
+        let sweep = &*self.sweep;
+        if !sweep.seeded && !sweep.at_hand && (self.is_placed() || self.end == 0) {
             // The working state is x_{end−1}; x_end has to be computed from it.
             self.sweep.known = Known::State;
             operation = Operation::Arrive;
@@ -428,7 +429,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             }
             Operation::Pull(step) => self.pull(step, seeds)?,
         }
-        *left = left.saturating_sub(1);
+        *left -= 1;
         Ok(())
     }
 
@@ -439,9 +440,9 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         let first = self.sweep.step;
         let count = self.sweep.to.saturating_sub(first).min(*left);
         if let Slots::Memory(slots) = &self.slots
-            && self.sweep.here != NONE
+            && let Some((kept, _)) = self.shape.read(slots, self.sweep.here)
         {
-            copy(self.here, self.shape.read(slots, self.sweep.here).0);
+            copy(self.here, kept);
             self.sweep.here = NONE;
         }
         let (tape, _) = split_mut(self.record_here, self.problem.system.dims().tape);
