@@ -381,13 +381,24 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
             self.sweep.known = Known::State;
             operation = Operation::Arrive;
         } else if self.sweep.step >= self.sweep.to {
-            match self.reversal.next_action(self.marks) {
-                Action::Done => return Ok(()),
-                Action::Load { slot, step } => return self.load(slot, step),
-                Action::Advance { to, .. } => self.sweep.to = to,
-                Action::Save { slot, .. } => operation = Operation::Save(slot),
-                Action::Pull { step } => operation = Operation::Pull(step),
-            }
+            operation = loop {
+                match self.reversal.next_action(self.marks) {
+                    Action::Done => return Ok(()),
+                    Action::Load { slot, step } => {
+                        self.load(slot, step)?;
+                        if !self.sweep.seeded {
+                            // It may be the state at which the sweep begins.
+                            return Ok(());
+                        }
+                    }
+                    Action::Advance { to, .. } => {
+                        self.sweep.to = to;
+                        break Operation::Advance;
+                    }
+                    Action::Save { slot, .. } => break Operation::Save(slot),
+                    Action::Pull { step } => break Operation::Pull(step),
+                }
+            };
         }
         if let Operation::Advance = operation
             && self.sweep.known != Known::Next
