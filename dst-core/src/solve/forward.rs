@@ -312,18 +312,12 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let mut evaluated = *phase == Phase::Running;
         let mut steps = *steps_done;
         let mut t = self.time(steps);
-        let mut now = Reading {
-            criterion: *criterion,
-            loss: *loss,
-        };
-        let mut before = *previous;
+        let (mut j, mut f, mut before) = (*criterion, *loss, *previous);
         let (mut low, mut high) = quiet(epsilon, *best, *best_is_current, *entry);
         let phase = loop {
-            if !evaluated {
-                let (tape, _) = split_mut(record, dims.tape);
-                now = system.rate(Point { theta, x: cur, t }, rate, tape, scratch);
-                let j = now.criterion;
-                see(steps, now);
+            let look = |reading: Reading<S>, prev: &mut [S]| {
+                (j, f) = (reading.criterion, reading.loss);
+                see(steps, reading);
                 if j > low && j < high {
                     if *best_is_current {
                         *best = j;
@@ -337,7 +331,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                         transfer(cells(lambda), cells(prev));
                     }
                     if !j.is_finite() {
-                        break Phase::BadCriterion;
+                        return Some(Phase::BadCriterion);
                     }
                     if better {
                         *best = j;
@@ -353,65 +347,96 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                             *entry = steps;
                         }
                         if steps.wrapping_sub(*entry) >= plan.stay {
-                            break Phase::Reached;
+                            return Some(Phase::Reached);
                         }
                     }
                     (low, high) = quiet(epsilon, *best, *best_is_current, *entry);
                 }
-            }
-            evaluated = false;
-            if steps >= pause {
-                if steps >= end {
-                    break Phase::Running;
-                }
-                // x_{k−1} is about to be overwritten.
-                let slot = schedule.save(marks);
-                pause = end.min(schedule.next_save().saturating_add(1));
-                if keeping {
-                    let place = fresh.next();
-                    let Some(row) = place.0.get_mut(..dims.states) else {
-                        return Err(Error::Changed);
-                    };
-                    prev = row;
-                    if fresh.shape.record > 0 {
-                        record_prev = place.1;
-                    }
-                } else if steps > in_place {
-                    let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
-                    let saved = slots.save_by(copy, fresh.shape, slot, prev, record_prev);
-                    if saved.is_err() {
-                        *entry = slot;
-                        break Phase::BadStore;
-                    }
-                }
-            }
-            let finite = if self.plan.integrator.is_map() {
-                system.all_finite(rate)
-            } else {
-                let at = Point { theta, x: cur, t };
-                integrator.step(system, at, rate, record, prev, scratch)
+                (steps >= pause).then_some(Phase::Running)
             };
-            if !finite {
-                break Phase::BadState;
-            }
-            swap(&mut cur, &mut prev);
-            if self.plan.integrator.is_map() {
-                swap(&mut cur, &mut rate);
-            }
-            if record_len > 0 {
-                if self.plan.integrator.is_map() && keeping && fresh.shape.record > 0 {
-                    swap(&mut record_next, &mut record_prev);
+            let at = Point { theta, x: cur, t };
+            let reason = if evaluated && steps >= pause {
+                Some(Phase::Running)
+            } else {
+                let look = if evaluated { None } else { Some(look) };
+                step(system, integrator, at, rate, record, prev, scratch, look)
+            };
+            match reason {
+                None => {
+                    evaluated = false;
+                    swap(&mut cur, &mut prev);
+                    if integrator.is_map() {
+                        swap(&mut cur, &mut rate);
+                    }
+                    if record_len > 0 {
+                        if integrator.is_map() && keeping && fresh.shape.record > 0 {
+                            swap(&mut record_next, &mut record_prev);
+                        }
+                        swap(&mut record, &mut record_prev);
+                    }
+                    steps = steps.wrapping_add(1);
+                    t = self.time(steps);
+                    before = j;
                 }
-                swap(&mut record, &mut record_prev);
+                Some(Phase::Running) if steps < end => {
+                    // x_{k−1} is about to be overwritten.
+                    evaluated = true;
+                    let slot = schedule.save(marks);
+                    pause = end.min(schedule.next_save().saturating_add(1));
+                    if keeping {
+                        let (row, record) = fresh.next();
+                        let Some(row) = row.get_mut(..dims.states) else {
+                            return Err(Error::Changed);
+                        };
+                        prev = row;
+                        if fresh.shape.record > 0 {
+                            record_prev = record;
+                        }
+                    } else if steps > in_place {
+                        let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
+                        let saved = slots.save_by(copy, fresh.shape, slot, prev, record_prev);
+                        if saved.is_err() {
+                            *entry = slot;
+                            break Phase::BadStore;
+                        }
+                    }
+                }
+                Some(phase) => break phase,
             }
-            steps = steps.wrapping_add(1);
-            t = self.time(steps);
-            before = now.criterion;
         };
         *steps_done = steps;
-        (*criterion, *previous, *loss) = (now.criterion, before, now.loss);
+        (*criterion, *loss, *previous) = (j, f, before);
         Ok(phase)
     }
+}
+
+/// Evaluates at x_k and makes a step, unless `look` has a reason against it; without `look`, x_k has been evaluated. A function of
+/// its own, so that the compiler knows the rows to be disjoint and keeps a short state and its rate in registers.
+#[inline]
+fn step<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>>(
+    system: &Y,
+    integrator: I,
+    at: Point<'_, S>,
+    rate: &mut [S],
+    record: &mut [S],
+    next: &mut [S],
+    scratch: &mut [S],
+    look: Option<impl FnOnce(Reading<S>, &mut [S]) -> Option<Phase>>,
+) -> Option<Phase> {
+    if let Some(look) = look {
+        let (tape, _) = split_mut(record, system.dims().tape);
+        let reading = system.rate(at, rate, tape, scratch);
+        let reason = look(reading, next);
+        if reason.is_some() {
+            return reason;
+        }
+    }
+    let finite = if integrator.is_map() {
+        system.all_finite(rate)
+    } else {
+        integrator.step(system, at, rate, record, next, scratch)
+    };
+    (!finite).then_some(Phase::BadState)
 }
 
 /// Open interval of the readings after which there is nothing to do but to lower the best one, if it is that of x_k.
