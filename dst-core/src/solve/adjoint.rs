@@ -395,6 +395,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                         self.sweep.to = to;
                         break Operation::Advance;
                     }
+                    Action::Save { slot, .. } if self.shape.record == 0 => self.keep(slot)?,
                     Action::Save { slot, .. } => break Operation::Save(slot),
                     Action::Pull { step } => break Operation::Pull(step),
                 }
@@ -413,7 +414,6 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                 Known::State
             }
             Operation::Arrive | Operation::Advance => Known::Next,
-            Operation::Save(_) if self.shape.record == 0 => Known::State,
             Operation::Save(_) | Operation::Pull(_) => Known::Record,
         };
         // One call site for all cases: it is most of the code.
@@ -431,13 +431,7 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                 self.sweep.step += 1;
                 self.sweep.known = self.known(false);
             }
-            Operation::Save(slot) => {
-                let integrator = self.problem.plan.integrator;
-                let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
-                let (here, record) = (&mut *self.here, &mut *self.record_here);
-                let saved = self.slots.save_by(copy, self.shape, slot, here, record);
-                return saved.map_err(|_| Error::Store { slot });
-            }
+            Operation::Save(slot) => return self.keep(slot),
             Operation::Pull(step) => self.pull(step, seeds)?,
         }
         *left -= 1;
@@ -477,6 +471,16 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                 step: self.sweep.step,
             })
         }
+    }
+
+    /// Saves the working state and, if slots have room for it, its record.
+    #[inline]
+    fn keep(&mut self, slot: usize) -> Result<(), Error> {
+        let integrator = self.problem.plan.integrator;
+        let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
+        let (here, record) = (&mut *self.here, &mut *self.record_here);
+        let saved = self.slots.save_by(copy, self.shape, slot, here, record);
+        saved.map_err(|_| Error::Store { slot })
     }
 
     /// Makes the state of a slot the working state.
