@@ -176,7 +176,11 @@ impl Reversal {
             Some(next) => {
                 next.best = top.best;
                 // Slots for all: every state is stored, now and in the segments above.
-                if l <= a + 1 { 1 } else { top.divide(l, a, next) }
+                if l <= a + 1 {
+                    1
+                } else {
+                    top.divide(l, a, next)
+                }
             }
         };
         // The steps up to there are run once more; the count of those beyond is unchanged.

@@ -113,6 +113,7 @@ impl Schedule {
     }
 
     /// Records that the state of step [`next_save`](Self::next_save) is being stored, and returns its slot.
+    // Not inlined: the loop that calls it needs the registers.
     #[inline(never)]
     pub fn save(&mut self, marks: &mut [Mark]) -> usize {
         let step = self.next;
@@ -222,9 +223,12 @@ impl Schedule {
         let ahead = 2 + usize::from(top.step >= near) + usize::from(top.step >= far);
         let farther = if top.step < near { near } else { far };
         let mut farther = farther.wrapping_sub(top.step);
-        let (mut deep_fall, mut fall) = (ahead.wrapping_sub(2) as isize, ahead.wrapping_sub(2 * gap) as isize);
+        let (mut deep_fall, mut fall) = (
+            ahead.wrapping_sub(2) as isize,
+            ahead.wrapping_sub(2 * gap) as isize,
+        );
         let mut d = 0usize;
-        while deep >= 0 && moved >= 0 {
+        loop {
             d += 1;
             if d > deep_end {
                 deep_gap += 1;
@@ -247,6 +251,9 @@ impl Schedule {
             }
             deep = deep.wrapping_sub(deep_fall);
             moved = moved.wrapping_sub(fall);
+            if deep < 0 || moved < 0 {
+                break;
+            }
         }
         self.next = top.step.saturating_add(d);
         self.head = self.len - 1;
@@ -325,7 +332,7 @@ fn survey(marks: &mut [Mark], first: usize) {
     let Some(mut mark) = upper.next() else {
         return;
     };
-    // Mark 0 stays: below it lies an empty segment that is too cheap to be merged with another one.
+    // Mark 0 stays: no loss is as large as that of merging its segment with the empty one below.
     let mut low = lower.last().copied().unwrap_or(Mark {
         step: mark.step,
         cost: (-NO_VICTIM) as usize,
@@ -342,7 +349,9 @@ fn survey(marks: &mut [Mark], first: usize) {
         let local = joint.wrapping_sub(low.cost).wrapping_sub(raised) as isize;
         let deeper = low.best;
         mark.cost = t;
-        mark.best = deeper.min(local).wrapping_add_unsigned(raised.wrapping_sub(t));
+        mark.best = deeper
+            .min(local)
+            .wrapping_add_unsigned(raised.wrapping_sub(t));
         mark.reps = reps as u32;
         if local < deeper || local == deeper && wide.slots() > TIES {
             mark.reps |= HERE;
@@ -358,8 +367,8 @@ fn flip(marks: &mut [Mark]) {
     marks.reverse();
 }
 
-/// Inserts a step and its slot before the first of these marks; each moves on by one, and the last one goes. Only marks in use
-/// have more than these two fields.
+/// Inserts a step and its slot before the first of these marks: each moves on by one place, and the last one is dropped. The other
+/// fields are not moved: `survey` computes them again. A plain copy would be a call of `memmove`, 1.6 KiB of code on a small machine.
 fn insert<'a>(marks: impl Iterator<Item = &'a mut Mark>, mut step: usize, mut slot: u32) {
     for mark in marks {
         swap(&mut mark.step, &mut step);

@@ -71,11 +71,7 @@ impl Shape {
 
     /// State and record in a slot, mutable.
     #[inline]
-    pub(crate) fn write<S>(
-        self,
-        memory: &mut [S],
-        slot: usize,
-    ) -> Option<(&mut [S], &mut [S])> {
+    pub(crate) fn write<S>(self, memory: &mut [S], slot: usize) -> Option<(&mut [S], &mut [S])> {
         let slot = memory.get_mut(self.range(slot))?;
         slot.split_at_mut_checked(self.states)
     }
