@@ -31,7 +31,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let [first, ..] = work.rows;
         match &mut work.slots {
             Slots::Memory(slots) if in_place > 0 => {
-                copy(work.shape.write(slots, 0).unwrap_or_default().0, self.x0)
+                copy(work.shape.write(slots, 0).unwrap_or_default().0, self.x0);
             }
             _ => copy(first, self.x0),
         }
