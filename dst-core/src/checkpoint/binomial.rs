@@ -183,65 +183,69 @@ pub(super) const fn cost(l: usize, a: usize, near: usize) -> (usize, usize) {
 
 /// Terms of the sum for `t` that a [`Row`] holds: repetitions up to this number need no division.
 pub(super) const TERMS: usize = 4;
-/// Bound on a term: the sum of all of them does not overflow.
-const MOST: usize = usize::MAX >> 4;
+/// Largest `a` of which a [`Row`] holds terms: no product overflows.
+const MOST: usize = (1 << (usize::BITS / 4)) - 1;
 
-/// `beta(a, 1..)` for one `a`: Pascal's triangle, read row by row. Saturates at [`MOST`].
+/// `beta(a, 1..)` for one `a`: Pascal's triangle, read row by row. For more slots than [`MOST`], only the first term.
 #[derive(Clone, Copy)]
-pub(super) struct Row {
-    a: usize,
-    terms: [usize; TERMS],
-}
+pub(super) struct Row([usize; TERMS]);
 
 impl Row {
     /// The row of `a`.
     #[inline]
-    pub(super) fn new(a: usize) -> Self {
-        let (mut terms, mut b, mut q) = ([0; TERMS], 1usize, 0);
-        for term in &mut terms {
-            q += 1;
-            // An overflow before the division stands for an unlimited run length.
-            let product = b.checked_mul(a.saturating_add(q));
-            b = product
-                .and_then(|p| p.checked_div(q))
-                .map_or(MOST, |b| b.min(MOST));
-            *term = b;
+    pub(super) const fn new(a: usize) -> Self {
+        if a > MOST {
+            return Self([a + 1, 0, 0, 0]);
         }
-        Self { a, terms }
+        let b2 = (a + 1) * (a + 2) / 2;
+        let b3 = b2 * (a + 3) / 3;
+        Self([a + 1, b2, b3, b3 * (a + 4) / 4])
     }
 
     /// `a`.
     #[inline]
     pub(super) const fn slots(&self) -> usize {
-        self.a
+        let [b1, ..] = self.0;
+        b1 - 1
     }
 
     /// The row of `a - 1`.
     #[inline]
-    pub(super) fn below(&self) -> Self {
-        let a = self.a.saturating_sub(1);
-        let [b1, b2, b3, b4] = self.terms;
-        if b4 == MOST {
-            return Self::new(a);
+    pub(super) const fn below(&self) -> Self {
+        let [b1, b2, b3, b4] = self.0;
+        if self.slots() > MOST {
+            return Self::many(self.slots() - 1);
         }
-        Self {
-            a,
-            terms: [b1 - 1, b2 - b1, b3 - b2, b4 - b3],
-        }
+        Self([b1 - 1, b2 - b1, b3 - b2, b4 - b3])
     }
 
-    /// `t(l, a)`. If `r(l, a)` exceeds [`TERMS`], `near` is a guess at it, and is set to it.
-    #[inline]
-    pub(super) fn steps(&self, l: usize, near: &mut usize) -> usize {
-        let [b1, b2, b3, b4] = self.terms;
-        if l > b4 {
-            let (t, r) = cost(l, self.a, *near);
-            *near = r;
-            return t;
-        }
-        // The sum in the module documentation, without branches or a loop.
-        l.saturating_sub(1) + l.saturating_sub(b1) + l.saturating_sub(b2) + l.saturating_sub(b3)
+    /// The row of an `a` that is at least [`MOST`].
+    #[cold]
+    #[inline(never)]
+    const fn many(a: usize) -> Self {
+        Self::new(a)
     }
+
+    /// `t(l, a)` for `l > 0`, and `r(l, a)` if it exceeds [`TERMS`]; otherwise `near`, a guess at it.
+    #[inline]
+    pub(super) fn steps(&self, l: usize, near: usize) -> (usize, usize) {
+        let [b1, b2, b3, b4] = self.0;
+        // The sum in the module documentation.
+        if l <= b2 {
+            (l - 1 + l.saturating_sub(b1), near)
+        } else if l <= b4 {
+            (l - 1 + (l - b1) + (l - b2) + l.saturating_sub(b3), near)
+        } else {
+            far(l, self.slots(), near)
+        }
+    }
+}
+
+/// [`cost`] of a long segment.
+#[cold]
+#[inline(never)]
+fn far(l: usize, a: usize, near: usize) -> (usize, usize) {
+    cost(l, a, near)
 }
 
 /// The least `r` with `l <= beta(a, r)`, for `a > 0`; the search starts at `near`.

@@ -173,7 +173,15 @@ impl Reversal {
         let a = slots - self.len + 1;
         let m = match free.first_mut() {
             None => l - 1,
-            Some(next) => top.divide(l, a, next),
+            Some(next) => {
+                next.best = top.best;
+                // Slots for all: every state is stored, now and in the segments above.
+                if l <= a + 1 {
+                    1
+                } else {
+                    top.divide(l, a, next)
+                }
+            }
         };
         // The steps up to there are run once more; the count of those beyond is unchanged.
         top.best += 1;
@@ -203,33 +211,30 @@ impl Reversal {
 }
 
 impl Mark {
-    /// Number of steps to advance from this mark to the next one, for `l` steps and `a > 1` slots.
+    /// Number of steps to advance from this mark to the next one, for `l > a + 1` steps and `a > 1` slots.
     #[inline]
     fn divide(&mut self, l: usize, a: usize, next: &mut Self) -> usize {
         if self.reps == 0 {
-            let r = repetitions(l, a).max(1);
+            let r = repetitions(l, a);
             self.reps = u32::try_from(r).unwrap_or(u32::MAX);
             self.cost = beta(a, r - 1);
         }
         let mut r = self.reps as usize;
-        // As the segment gets shorter, r falls; the last two values need no division.
-        while l <= self.cost && r > 1 {
+        // As the segment gets shorter, r falls, down to 2; the last value needs no division.
+        while l <= self.cost && r > 2 {
             r -= 1;
             self.cost = match r {
-                1 => 1,
                 2 => a + 1,
                 _ => scale(self.cost, r, a + r),
             };
         }
         self.reps = r as u32;
         let beside = match r {
-            1 => 1,
             2 => a,
             _ => scale(self.cost, a, a + r - 1),
         };
         next.reps = r as u32;
         next.cost = beside;
-        next.best = self.best;
         split_at(l, self.cost, beside)
     }
 }

@@ -40,8 +40,8 @@
 
 use super::binomial::{Row, TERMS, beta, cost};
 use super::{Mark, Reversal};
-use crate::slices::split_mut;
-use core::cell::Cell;
+use crate::slices::{short_loop, split_mut};
+use core::mem::swap;
 
 /// No step: the schedule stores no further state.
 const NEVER: usize = usize::MAX;
@@ -113,17 +113,25 @@ impl Schedule {
     }
 
     /// Records that the state of step [`next_save`](Self::next_save) is being stored, and returns its slot.
+    // Not inlined: the loop that calls it needs the registers.
+    #[inline(never)]
     pub fn save(&mut self, marks: &mut [Mark]) -> usize {
         let step = self.next;
         if self.len < marks.len() {
-            self.grow(marks, step)
-        } else if self.base + 1 < self.len {
-            self.fill(marks, step)
-        } else if step != NEVER {
-            self.replace(marks, step)
-        } else {
-            0
+            return self.grow(marks, step);
         }
+        let (slot, first) = if self.base + 1 < self.len {
+            (self.fill(marks, step), 0)
+        } else if step != NEVER {
+            (self.replace(marks, step), self.head.saturating_sub(1))
+        } else {
+            return 0;
+        };
+        if self.base + 1 == self.len {
+            survey(marks, first);
+            self.plan(marks);
+        }
+        slot
     }
 
     /// Phase 1: uses a free slot.
@@ -160,15 +168,12 @@ impl Schedule {
         let step_of = |i| marks.get(i).map_or(0, |m: &Mark| m.step);
         if step_of(self.head) - step_of(self.base) > self.len - self.base {
             // Too long: the mark becomes fixed. Those in between move up, which is rare enough not to matter.
-            let cells = Cell::from_mut(&mut *marks).as_slice_of_cells();
-            let between = cells.get(self.base + 1..=self.head).unwrap_or_default();
-            between.windows(2).rev().for_each(exchange);
+            let between = marks.get_mut(self.base + 1..=self.head).unwrap_or_default();
+            if let Some(&Mark { step, slot, .. }) = between.last() {
+                insert(between.iter_mut(), step, slot);
+            }
             self.base += 1;
             self.turn();
-            if self.base + 1 == self.len {
-                survey(marks, 0);
-                self.plan(marks);
-            }
         }
         slot
     }
@@ -180,22 +185,10 @@ impl Schedule {
     }
 
     /// Phase 3: overwrites the mark with the least loss.
-    fn replace(&mut self, marks: &mut [Mark], step: usize) -> usize {
-        let victim = self.head;
-        let cells = Cell::from_mut(&mut *marks).as_slice_of_cells();
-        let upper = cells.get(victim..).unwrap_or_default();
-        upper.windows(2).for_each(exchange);
-        let mut slot = 0;
-        if let Some(top) = upper.last() {
-            slot = top.get().slot;
-            top.set(Mark {
-                step,
-                slot,
-                ..Mark::EMPTY
-            });
-        }
-        survey(marks, victim.saturating_sub(1));
-        self.plan(marks);
+    fn replace(&self, marks: &mut [Mark], step: usize) -> usize {
+        let upper = marks.get_mut(self.head..).unwrap_or_default();
+        let slot = upper.first().map_or(0, |mark| mark.slot);
+        insert(upper.iter_mut().rev(), step, slot);
         slot as usize
     }
 
@@ -209,68 +202,69 @@ impl Schedule {
         let s = marks.len();
         let product = (s + 1).saturating_mul(s + 2).saturating_mul(s + 3);
         let (near, far) = (product / 6, self.far);
-        // Twice the gains if x_k is stored over the best mark below, and if the last mark moves to k. With every step they rise by
-        // twice its share of d (d - 1) / 2 + d h, less twice the slopes of t(d, 2) and t(length + d, 2) - t(length, 2). A slope
-        // r grows by one whenever the length passes beta(2, r).
-        let (mut deep, mut moved) = (under.best.saturating_mul(-2), 0isize);
-        let (mut r, mut r_end) = (0usize, 1usize);
-        let mut q = if length > beta(2, TERMS) {
+        // Twice the losses that remain if x_k is stored over the best mark below, and if the last mark moves to k: they fall by
+        // twice the share of a step in d (d - 1) / 2 + d h, less twice the slopes of t(d, 2) and t(length + d, 2) - t(length, 2).
+        // Such a slope r grows by one whenever the length passes beta(2, r), the next one of which is r + 2 further.
+        let (mut deep, mut moved) = (under.best.wrapping_mul(2), 0isize);
+        let (mut deep_gap, mut deep_end) = (1usize, 1usize);
+        let q = if length > beta(2, TERMS) {
             under.guess()
         } else {
             0
         };
-        let mut q_end = (q + 1) * (q + 2) / 2;
-        while q_end < length {
-            q += 1;
-            q_end += q + 1;
+        let (mut gap, mut end) = (q + 1, (q + 1) * (q + 2) / 2);
+        while end < length {
+            gap += 1;
+            end += gap;
+            short_loop();
         }
-        q_end -= length;
+        end -= length;
         // Twice the look-ahead h: a run that continues after step k has at least k + 1 steps.
-        let mut k = top.step;
-        let mut rise = 2 + usize::from(k >= near) + usize::from(k >= far);
-        let mut farther = if k < near { near } else { far };
+        let ahead = 2 + usize::from(top.step >= near) + usize::from(top.step >= far);
+        let farther = if top.step < near { near } else { far };
+        let mut farther = farther.wrapping_sub(top.step);
+        let (mut deep_fall, mut fall) = (
+            ahead.wrapping_sub(2) as isize,
+            ahead.wrapping_sub(2 * gap) as isize,
+        );
         let mut d = 0usize;
         loop {
             d += 1;
-            k = k.wrapping_add(1);
-            if d > r_end {
-                r += 1;
-                r_end += r + 1;
+            if d > deep_end {
+                deep_gap += 1;
+                deep_end += deep_gap;
+            } else {
+                deep_fall += 2;
             }
-            if d > q_end {
-                q += 1;
-                q_end += q + 1;
+            if d > end {
+                gap += 1;
+                end += gap;
+            } else {
+                fall += 2;
             }
-            if k == farther {
-                farther = far;
-                rise += 1;
-                deep = deep.saturating_add_unsigned(d - 1);
-                moved = moved.saturating_add_unsigned(d - 1);
+            if d == farther {
+                farther = far.wrapping_sub(top.step);
+                deep_fall += 1;
+                fall += 1;
+                deep = deep.wrapping_sub_unsigned(d - 1);
+                moved = moved.wrapping_sub_unsigned(d - 1);
             }
-            deep = deep.wrapping_add_unsigned(rise.wrapping_sub(2 * r));
-            moved = moved.wrapping_add_unsigned(rise.wrapping_sub(2 * q));
-            rise += 2;
-            if deep > 0 || moved > 0 || k == NEVER {
-                self.next = k;
-                self.head = if deep >= moved {
-                    self.best_victim(marks)
-                } else {
-                    self.len - 1
-                };
-                return;
+            deep = deep.wrapping_sub(deep_fall);
+            moved = moved.wrapping_sub(fall);
+            if deep < 0 || moved < 0 {
+                break;
             }
         }
-    }
-
-    /// The mark with the least loss, below the last one.
-    fn best_victim(&self, marks: &[Mark]) -> usize {
-        let lower = marks.get(1..self.len - 1).unwrap_or_default();
-        let kept = lower
-            .iter()
-            .rev()
-            .take_while(|m| m.reps & HERE == 0)
-            .count();
-        (lower.len() - kept).max(1)
+        self.next = top.step.saturating_add(d);
+        self.head = self.len - 1;
+        if deep <= moved {
+            // The mark with the least loss, below the last one.
+            self.head -= 1;
+            while self.head > 1 && marks.get(self.head).is_some_and(|m| m.reps & HERE == 0) {
+                self.head -= 1;
+                short_loop();
+            }
+        }
     }
 
     /// The total number of forward steps, including the first sweep, if the run stops after `n` steps with the states stored so
@@ -334,29 +328,35 @@ impl Schedule {
 fn survey(marks: &mut [Mark], first: usize) {
     let mut wide = Row::new(marks.len() - first + 1);
     let (lower, upper) = split_mut(marks, first);
-    let mut below = lower.last().copied();
     let mut upper = upper.iter_mut();
     let Some(mut mark) = upper.next() else {
         return;
     };
+    // Mark 0 stays: no loss is as large as that of merging its segment with the empty one below.
+    let mut low = lower.last().copied().unwrap_or(Mark {
+        step: mark.step,
+        cost: (-NO_VICTIM) as usize,
+        best: NO_VICTIM,
+        ..Mark::EMPTY
+    });
     for above in upper {
-        let row = wide.below();
         let l = above.step - mark.step;
-        let mut reps = mark.guess();
-        let t = row.steps(l, &mut reps);
-        (mark.cost, mark.best, mark.reps) = (t, NO_VICTIM, reps as u32 & !HERE);
-        if let Some(low) = below {
-            let joint = wide.steps(l + (mark.step - low.step), &mut low.guess());
-            let raised = wide.steps(l, &mut reps);
-            let local = joint.wrapping_sub(low.cost).wrapping_sub(t) as isize;
-            let deeper = low.best.saturating_add(raised.wrapping_sub(t) as isize);
-            mark.best = deeper.min(local);
-            if local < deeper || local == deeper && row.slots() > TIES {
-                mark.reps |= HERE;
-            }
+        let (joint, _) = wide.steps(l + (mark.step - low.step), low.guess());
+        let (raised, near) = wide.steps(l, mark.guess());
+        wide = wide.below();
+        let (t, reps) = wide.steps(l, near);
+        // Both without the contribution of this mark.
+        let local = joint.wrapping_sub(low.cost).wrapping_sub(raised) as isize;
+        let deeper = low.best;
+        mark.cost = t;
+        mark.best = deeper
+            .min(local)
+            .wrapping_add_unsigned(raised.wrapping_sub(t));
+        mark.reps = reps as u32;
+        if local < deeper || local == deeper && wide.slots() > TIES {
+            mark.reps |= HERE;
         }
-        below = Some(*mark);
-        wide = row;
+        low = *mark;
         mark = above;
     }
 }
@@ -367,14 +367,12 @@ fn flip(marks: &mut [Mark]) {
     marks.reverse();
 }
 
-/// Exchanges two neighbours. Applied to all pairs of a slice in order, it moves the first entry to the end and the others down by
-/// one. A plain copy would need half the moves, but the compiler turns it into a call of `memmove`, 1.6 KiB of code on a small
-/// machine.
-fn exchange(pair: &[Cell<Mark>]) {
-    if let [a, b] = pair {
-        // Not `Cell::swap`, which can panic.
-        let (x, y) = (a.get(), b.get());
-        a.set(y);
-        b.set(x);
+/// Inserts a step and its slot before the first of these marks: each moves on by one place, and the last one is dropped. The other
+/// fields are not moved: `survey` computes them again. A plain copy would be a call of `memmove`, 1.6 KiB of code on a small machine.
+fn insert<'a>(marks: impl Iterator<Item = &'a mut Mark>, mut step: usize, mut slot: u32) {
+    for mark in marks {
+        swap(&mut mark.step, &mut step);
+        swap(&mut mark.slot, &mut slot);
+        short_loop();
     }
 }

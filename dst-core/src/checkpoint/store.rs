@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::scalar::Scalar;
-use crate::slices::{cells, split, split_mut, transfer};
+use crate::slices::{cells, transfer};
 
 /// Failure to save or load a slot (external memory, flash, a bus).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,20 +62,18 @@ impl Shape {
         start..start.wrapping_add(self.stride())
     }
 
-    /// State and record in a slot.
+    /// State and record in a slot, if there is such a slot; there is none of number `usize::MAX`.
     #[inline]
-    pub(crate) fn read<S>(self, memory: &[S], slot: usize) -> (&[S], &[S]) {
-        split(
-            memory.get(self.range(slot)).unwrap_or_default(),
-            self.states,
-        )
+    pub(crate) fn read<S>(self, memory: &[S], slot: usize) -> Option<(&[S], &[S])> {
+        let slot = memory.get(self.range(slot))?;
+        slot.split_at_checked(self.states)
     }
 
     /// State and record in a slot, mutable.
     #[inline]
-    pub(crate) fn write<S>(self, memory: &mut [S], slot: usize) -> (&mut [S], &mut [S]) {
-        let slot = memory.get_mut(self.range(slot)).unwrap_or_default();
-        split_mut(slot, self.states)
+    pub(crate) fn write<S>(self, memory: &mut [S], slot: usize) -> Option<(&mut [S], &mut [S])> {
+        let slot = memory.get_mut(self.range(slot))?;
+        slot.split_at_mut_checked(self.states)
     }
 }
 
@@ -100,12 +98,14 @@ impl<S> Slots<'_, S> {
         row: &'a [S],
         record: &'a [S],
     ) -> (&'a [S], &'a [S]) {
-        match self {
-            Self::Memory(memory) if slot != usize::MAX => {
-                let (state, kept) = shape.read(memory, slot);
-                (state, if shape.record > 0 { kept } else { record })
-            }
-            _ => (row, record),
+        let kept = match self {
+            Self::Memory(memory) => shape.read(memory, slot),
+            Self::Store(_) => None,
+        };
+        match kept {
+            Some((state, _)) if shape.record == 0 => (state, record),
+            Some(kept) => kept,
+            None => (row, record),
         }
     }
 
@@ -118,12 +118,14 @@ impl<S> Slots<'_, S> {
         row: &'a [S],
         record: &'a mut [S],
     ) -> (&'a [S], &'a mut [S]) {
-        match self {
-            Self::Memory(memory) if slot != usize::MAX => {
-                let (state, kept) = shape.write(memory, slot);
-                (state, if shape.record > 0 { kept } else { record })
-            }
-            _ => (row, record),
+        let kept = match self {
+            Self::Memory(memory) => shape.write(memory, slot),
+            Self::Store(_) => None,
+        };
+        match kept {
+            Some((state, _)) if shape.record == 0 => (state, record),
+            Some((state, kept)) => (state, kept),
+            None => (row, record),
         }
     }
 }
@@ -153,7 +155,7 @@ impl<S: Scalar> Slots<'_, S> {
     ) -> Result<(), StoreFault> {
         match self {
             Self::Memory(memory) => {
-                let (to_state, to_record) = shape.write(memory, slot);
+                let (to_state, to_record) = shape.write(memory, slot).unwrap_or_default();
                 // Not in `copy`: see `transfer`.
                 if !copy(to_state, state) {
                     transfer(cells(to_state), cells(state));

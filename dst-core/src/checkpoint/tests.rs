@@ -89,6 +89,8 @@ fn every_action_is_possible() {
         run(s, n, random(2) == 0);
     }
     run(2, 20_000, true);
+    // From step 9618 on a merge of two segments can save steps at once.
+    run(18, 10_000, true);
     run(150, 20_000, true);
 }
 

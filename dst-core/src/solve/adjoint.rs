@@ -375,18 +375,31 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         left: &mut usize,
     ) -> Result<(), Error> {
         let mut operation = Operation::Advance;
-        if !self.sweep.at_hand && (self.is_placed() || self.end == 0) {
+        let sweep = &*self.sweep;
+        if !sweep.seeded && !sweep.at_hand && (self.is_placed() || self.end == 0) {
             // The working state is x_{end−1}; x_end has to be computed from it.
             self.sweep.known = Known::State;
             operation = Operation::Arrive;
         } else if self.sweep.step >= self.sweep.to {
-            match self.reversal.next_action(self.marks) {
-                Action::Done => return Ok(()),
-                Action::Load { slot, step } => return self.load(slot, step),
-                Action::Advance { to, .. } => self.sweep.to = to,
-                Action::Save { slot, .. } => operation = Operation::Save(slot),
-                Action::Pull { step } => operation = Operation::Pull(step),
-            }
+            operation = loop {
+                match self.reversal.next_action(self.marks) {
+                    Action::Done => return Ok(()),
+                    Action::Load { slot, step } => {
+                        self.load(slot, step)?;
+                        if !self.sweep.seeded {
+                            // It may be the state at which the sweep begins.
+                            return Ok(());
+                        }
+                    }
+                    Action::Advance { to, .. } => {
+                        self.sweep.to = to;
+                        break Operation::Advance;
+                    }
+                    Action::Save { slot, .. } if self.shape.record == 0 => self.keep(slot)?,
+                    Action::Save { slot, .. } => break Operation::Save(slot),
+                    Action::Pull { step } => break Operation::Pull(step),
+                }
+            };
         }
         if let Operation::Advance = operation
             && self.sweep.known != Known::Next
@@ -401,7 +414,6 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                 Known::State
             }
             Operation::Arrive | Operation::Advance => Known::Next,
-            Operation::Save(_) if self.shape.record == 0 => Known::State,
             Operation::Save(_) | Operation::Pull(_) => Known::Record,
         };
         // One call site for all cases: it is most of the code.
@@ -419,16 +431,10 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                 self.sweep.step += 1;
                 self.sweep.known = self.known(false);
             }
-            Operation::Save(slot) => {
-                let integrator = self.problem.plan.integrator;
-                let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
-                let (here, record) = (&mut *self.here, &mut *self.record_here);
-                let saved = self.slots.save_by(copy, self.shape, slot, here, record);
-                return saved.map_err(|_| Error::Store { slot });
-            }
+            Operation::Save(slot) => return self.keep(slot),
             Operation::Pull(step) => self.pull(step, seeds)?,
         }
-        *left = left.saturating_sub(1);
+        *left -= 1;
         Ok(())
     }
 
@@ -439,9 +445,9 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
         let first = self.sweep.step;
         let count = self.sweep.to.saturating_sub(first).min(*left);
         if let Slots::Memory(slots) = &self.slots
-            && self.sweep.here != NONE
+            && let Some((kept, _)) = self.shape.read(slots, self.sweep.here)
         {
-            copy(self.here, self.shape.read(slots, self.sweep.here).0);
+            copy(self.here, kept);
             self.sweep.here = NONE;
         }
         let (tape, _) = split_mut(self.record_here, self.problem.system.dims().tape);
@@ -465,6 +471,16 @@ impl<'p, 'm, S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'p, 'm,
                 step: self.sweep.step,
             })
         }
+    }
+
+    /// Saves the working state and, if slots have room for it, its record.
+    #[inline]
+    fn keep(&mut self, slot: usize) -> Result<(), Error> {
+        let integrator = self.problem.plan.integrator;
+        let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
+        let (here, record) = (&mut *self.here, &mut *self.record_here);
+        let saved = self.slots.save_by(copy, self.shape, slot, here, record);
+        saved.map_err(|_| Error::Store { slot })
     }
 
     /// Makes the state of a slot the working state.

@@ -386,11 +386,8 @@ pub(super) enum SlopeBy {
 impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I> {
     /// Seed of the stopping time on dJ_k.
     pub(super) fn seed_at(&self, step: usize) -> S {
-        self.end
-            .checked_sub(step)
-            .and_then(|back| self.sweep.seeds.get(back))
-            .copied()
-            .unwrap_or(S::ZERO)
+        let seed = self.sweep.seeds.get(self.end.wrapping_sub(step));
+        seed.copied().unwrap_or(S::ZERO)
     }
 
     /// Computes the stopping time from the last step. With a pullback, leaves ∇J(x_N) in λ and ∂J/∂θ in θ̄.

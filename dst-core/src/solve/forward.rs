@@ -8,8 +8,7 @@
 //! two rows, and the schedule copies a state into a slot just before its row is reused. A state that is already in its slot is
 //! only recorded.
 
-use core::cell::Cell;
-use core::mem::{replace, swap};
+use core::mem::swap;
 
 use super::memory::{Book, Borrowed, NONE, Phase, View, Work, Workspace, row_of, slot_shape};
 use super::plan::Problem;
@@ -31,7 +30,9 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         let in_place = work.in_place();
         let [first, ..] = work.rows;
         match &mut work.slots {
-            Slots::Memory(slots) if in_place > 0 => copy(work.shape.write(slots, 0).0, self.x0),
+            Slots::Memory(slots) if in_place > 0 => {
+                copy(work.shape.write(slots, 0).unwrap_or_default().0, self.x0);
+            }
             _ => copy(first, self.x0),
         }
         Ok(())
@@ -251,8 +252,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
     /// Makes steps until `end`, a stop, or full slots: the loop in which nearly all time is spent.
     ///
     /// Every slice is cut again to the length that the system declares: if that is a constant, the compiler unrolls the vector
-    /// loops and drops their bounds checks. The readings are cells so that they stay in memory: a register would be saved and
-    /// restored around every call into the system.
+    /// loops and drops their bounds checks.
     #[inline(always)]
     fn stretch(
         &self,
@@ -307,37 +307,34 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
         else {
             return Err(Error::Order);
         };
-        let (criterion, previous) = (Cell::from_mut(criterion), Cell::from_mut(previous));
-        let (best, loss) = (Cell::from_mut(best), Cell::from_mut(loss));
         // Step before which something else has to be done: the call ends, or a state is saved.
         let mut pause = end.min(schedule.next_save().saturating_add(1));
         let mut evaluated = *phase == Phase::Running;
         let mut steps = *steps_done;
         let mut t = self.time(steps);
+        let (mut j, mut f, mut before) = (*criterion, *loss, *previous);
+        let (mut low, mut high) = quiet(epsilon, *best, *best_is_current, *entry);
         let phase = loop {
-            if !evaluated {
-                let (tape, _) = split_mut(record, dims.tape);
-                let reading = system.rate(Point { theta, x: cur, t }, rate, tape, scratch);
-                let j = reading.criterion;
-                criterion.set(j);
-                loss.set(reading.loss);
+            let look = |reading: Reading<S>, prev: &mut [S]| {
+                (j, f) = (reading.criterion, reading.loss);
                 see(steps, reading);
-                // The common paths take two or three comparisons; NaN fails the first of them, +∞ the last.
-                if j > epsilon && j < best.get() {
-                    best.set(j);
-                    *best_is_current = true;
-                } else if !(j > epsilon && j < S::INFINITY) || *best_is_current || *entry != NONE {
-                    let better = j < best.get() && j.is_finite();
+                if j > low && j < high {
+                    if *best_is_current {
+                        *best = j;
+                        high = j;
+                    }
+                } else {
+                    let better = j < *best && j.is_finite();
                     if !better && *best_is_current && steps > 0 {
                         // The previous iterate was the best: keep it.
                         *best_is_current = false;
                         transfer(cells(lambda), cells(prev));
                     }
                     if !j.is_finite() {
-                        break Phase::BadCriterion;
+                        return Some(Phase::BadCriterion);
                     }
                     if better {
-                        best.set(j);
+                        *best = j;
                         *best_is_current = true;
                     }
                     if j > epsilon {
@@ -350,69 +347,107 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Problem<'_, S, Y, I> {
                             *entry = steps;
                         }
                         if steps.wrapping_sub(*entry) >= plan.stay {
-                            break Phase::Reached;
+                            return Some(Phase::Reached);
+                        }
+                    }
+                    (low, high) = quiet(epsilon, *best, *best_is_current, *entry);
+                }
+                (steps >= pause).then_some(Phase::Running)
+            };
+            let at = Point { theta, x: cur, t };
+            let reason = if evaluated && steps >= pause {
+                Some(Phase::Running)
+            } else {
+                let look = if evaluated { None } else { Some(look) };
+                step(system, integrator, at, rate, record, prev, scratch, look)
+            };
+            match reason {
+                None => {
+                    evaluated = false;
+                    swap(&mut cur, &mut prev);
+                    if integrator.is_map() {
+                        swap(&mut cur, &mut rate);
+                    }
+                    if record_len > 0 {
+                        if integrator.is_map() && keeping && fresh.shape.record > 0 {
+                            swap(&mut record_next, &mut record_prev);
+                        }
+                        swap(&mut record, &mut record_prev);
+                    }
+                    steps = steps.wrapping_add(1);
+                    t = self.time(steps);
+                    before = j;
+                }
+                Some(Phase::Running) if steps < end => {
+                    // x_{k−1} is about to be overwritten.
+                    evaluated = true;
+                    let slot = schedule.save(marks);
+                    pause = end.min(schedule.next_save().saturating_add(1));
+                    if keeping {
+                        let (row, record) = fresh.next();
+                        let Some(row) = row.get_mut(..dims.states) else {
+                            return Err(Error::Changed);
+                        };
+                        prev = row;
+                        if fresh.shape.record > 0 {
+                            record_prev = record;
+                        }
+                    } else if steps > in_place {
+                        let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
+                        let saved = slots.save_by(copy, fresh.shape, slot, prev, record_prev);
+                        if saved.is_err() {
+                            *entry = slot;
+                            break Phase::BadStore;
                         }
                     }
                 }
+                Some(phase) => break phase,
             }
-            evaluated = false;
-            if steps >= pause {
-                if steps >= end {
-                    break Phase::Running;
-                }
-                // x_{k−1} is about to be overwritten.
-                let slot = schedule.save(marks);
-                pause = end.min(schedule.next_save().saturating_add(1));
-                if steps > in_place {
-                    let copy = |to: &mut [S], from: &[S]| integrator.keep(to, from);
-                    let saved = slots.save_by(copy, fresh.shape, slot, prev, record_prev);
-                    if saved.is_err() {
-                        *entry = slot;
-                        break Phase::BadStore;
-                    }
-                }
-            }
-            let (mut free, mut free_record) = (prev, <&mut [S]>::default());
-            if keeping {
-                let place = fresh.next();
-                let Some(row) = place.0.get_mut(..dims.states) else {
-                    return Err(Error::Changed);
-                };
-                (free, free_record) = (row, place.1);
-            }
-            let finite = if self.plan.integrator.is_map() {
-                system.all_finite(rate)
-            } else {
-                let at = Point { theta, x: cur, t };
-                integrator.step(system, at, rate, record, free, scratch)
-            };
-            if !finite {
-                break Phase::BadState;
-            }
-            prev = cur;
-            if self.plan.integrator.is_map() {
-                cur = replace(&mut rate, free);
-            } else {
-                cur = free;
-            }
-            if record_len > 0 {
-                if keeping && fresh.shape.record > 0 {
-                    record_prev = record;
-                    record = if self.plan.integrator.is_map() {
-                        replace(&mut record_next, free_record)
-                    } else {
-                        free_record
-                    };
-                } else {
-                    swap(&mut record, &mut record_prev);
-                }
-            }
-            steps = steps.wrapping_add(1);
-            previous.set(criterion.get());
-            t = self.time(steps);
         };
         *steps_done = steps;
+        (*criterion, *loss, *previous) = (j, f, before);
         Ok(phase)
+    }
+}
+
+/// Evaluates at x_k and makes a step, unless `look` has a reason against it; without `look`, x_k has been evaluated. A function of
+/// its own, so that the compiler knows the rows to be disjoint and keeps a short state and its rate in registers.
+#[inline]
+fn step<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>>(
+    system: &Y,
+    integrator: I,
+    at: Point<'_, S>,
+    rate: &mut [S],
+    record: &mut [S],
+    next: &mut [S],
+    scratch: &mut [S],
+    look: Option<impl FnOnce(Reading<S>, &mut [S]) -> Option<Phase>>,
+) -> Option<Phase> {
+    if let Some(look) = look {
+        let (tape, _) = split_mut(record, system.dims().tape);
+        let reading = system.rate(at, rate, tape, scratch);
+        let reason = look(reading, next);
+        if reason.is_some() {
+            return reason;
+        }
+    }
+    let finite = if integrator.is_map() {
+        system.all_finite(rate)
+    } else {
+        integrator.step(system, at, rate, record, next, scratch)
+    };
+    (!finite).then_some(Phase::BadState)
+}
+
+/// Open interval of the readings after which there is nothing to do but to lower the best one, if it is that of x_k.
+#[inline(always)]
+fn quiet<S: Scalar>(epsilon: S, best: S, best_is_current: bool, entry: usize) -> (S, S) {
+    if entry != NONE {
+        (S::INFINITY, S::INFINITY)
+    } else if best_is_current {
+        (epsilon, best)
+    } else {
+        (if best > epsilon { best } else { epsilon }, S::INFINITY)
     }
 }
 

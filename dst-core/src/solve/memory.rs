@@ -577,6 +577,6 @@ impl<'m, S: Scalar> View<'m, S> {
 
     /// State in a slot.
     pub(crate) fn slot(&self, shape: Shape, slot: usize) -> &'m [S] {
-        shape.read(self.slots, slot).0
+        shape.read(self.slots, slot).unwrap_or_default().0
     }
 }

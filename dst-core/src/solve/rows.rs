@@ -12,7 +12,7 @@ use crate::slices::split_mut;
 pub(super) struct Rows<'a, S> {
     /// x_k
     pub(super) cur: &'a mut [S],
-    /// x_{k−1}, or a free row.
+    /// x_{k−1}; x_{k+1} is written over it.
     pub(super) prev: &'a mut [S],
     /// A at x_k; for a map, x_{k+1}.
     pub(super) rate: &'a mut [S],
@@ -85,14 +85,20 @@ impl<'a, S: Scalar> Rows<'a, S> {
                 of.fresh.rows = [row0, row1];
                 let (cur, record) = of.fresh.next();
                 (of.cur, of.rate) = (cur, row2);
-                // Never read: the earlier states are in slots.
-                of.prev = row3;
-                let mut record_next: &mut [S] = &mut [];
-                if map {
-                    (of.rate, record_next) = of.fresh.next();
-                }
                 if with_records {
-                    (of.record, of.record_next) = (record, record_next);
+                    of.record = record;
+                }
+                if map {
+                    (of.rate, of.record_next) = of.fresh.next();
+                }
+                // Never read: the earlier states are in slots. Every later step takes a place of its own when x_{k−1} is recorded.
+                of.prev = row3;
+                if steps == 0 {
+                    let (row, record) = of.fresh.next();
+                    of.prev = row;
+                    if with_records {
+                        of.record_prev = record;
+                    }
                 }
             }
             slots => {

@@ -193,7 +193,7 @@ impl<S: Scalar, Y: System<S> + ?Sized, I: Integrator<S>> Sweeper<'_, '_, S, Y, I
                 loaded.map_err(|_| Error::Store { slot })?;
             }
             let dx = match &self.slots {
-                Slots::Memory(memory) => self.shape.read(memory, slot).0,
+                Slots::Memory(memory) => self.shape.read(memory, slot).unwrap_or_default().0,
                 Slots::Store(_) => &*self.last,
             };
             if let Some(entry) = self.theta_spare.get_mut(direction) {
