@@ -203,6 +203,6 @@ mod tests {
         };
         let text = section(&[point(1, 2.0), point(4, 0.5)], [512, 256, 64, 5, 20]);
         assert!(text.contains("a message of 60 kB"), "{text}");
-        assert!(text.contains("|     4 |"), "{text}");
+        assert!(text.contains("\n| 4 |"), "{text}");
     }
 }
