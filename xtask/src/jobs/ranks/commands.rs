@@ -13,7 +13,7 @@ use super::{Bed, Job, files, same};
 const SHAPE: [usize; 2] = [3, 1];
 
 /// Small commands, with a file or a folder in OUT where they write.
-const COMMANDS: [(&str, &str); 9] = [
+const COMMANDS: [(&str, &str); 11] = [
     (
         "test",
         "l2o test --dim 10 --samples 24 --problems 7 --steps 40",
@@ -47,8 +47,13 @@ const COMMANDS: [(&str, &str); 9] = [
         "validate --dim 900 --basis hh8 --dense --no-truth --eps 1e-1 --quiet --gradient-out OUT/g.txt",
     ),
     (
-        "reproduce",
-        "reproduce --quick --only validation control ola --quiet --out OUT",
+        "validation",
+        "reproduce --quick --only validation --quiet --out OUT",
+    ),
+    ("ola", "reproduce --quick --only ola --quiet --out OUT"),
+    (
+        "control",
+        "reproduce --quick --only control --quiet --out OUT",
     ),
 ];
 
