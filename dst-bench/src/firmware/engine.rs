@@ -149,8 +149,8 @@ impl Engine {
                 clang.bytes
             );
         }
-        text += "\nWhat the engine adds does not grow with the system: on these runs 100 to 200 instructions per step for the choice of checkpoints (a save that \
-            has to drop one takes about 700), some 60 for bounds, best iterate and a check that every number is finite, and about 100 per operation of the \
+        text += "\nWhat the engine adds does not grow with the system: on these runs 95 to 115 instructions per step for the choice of checkpoints (a save that \
+            has to drop one takes about 480), some 50 for copies, best iterate and a check that every number is finite, and about 95 per operation of the \
             backward sweep. Beside an evaluation of 27 operations that is most of the work; from some hundred operations on it is lost among them.\n";
         text
     }
