@@ -288,7 +288,16 @@ mod papers_data {
     fn a1a(folder: &Path, rest: &[&str]) -> serde_json::Value {
         let scratch = Scratch::new(&format!("a1a{}", rest.join("").replace(['.', '-'], "")));
         let output = program()
-            .args(["tune", "--data", "a1a", "--json", "--out", scratch.text()])
+            // Quiet: a slow machine takes minutes, and says so.
+            .args([
+                "tune",
+                "--data",
+                "a1a",
+                "--json",
+                "--quiet",
+                "--out",
+                scratch.text(),
+            ])
             .args(rest)
             .env("DST_DATA", folder)
             .output()
